@@ -1,4 +1,4 @@
-"""An assistant that remembers, in the form of mem0: only the import is another one. Run it twice."""
+"""An assistant that remembers, with the API of mem0: only the import differs. Run it twice."""
 
 from clearwell.adapters.mem0 import Memory  # was: from mem0 import Memory
 

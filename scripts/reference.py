@@ -98,7 +98,8 @@ def settings_page() -> list[str]:
         "# Settings",
         "Each setting is an environment variable, or a name in `clearwell.toml`: the variable without `CLEARWELL_`, in "
         "small letters. The file is read from the working directory, or from `CLEARWELL_CONFIG`. The environment "
-        "overrides the file. `clearwell settings` shows the values in use and where each comes from.",
+        "overrides the file. `DATABASE_URL` and `REDIS_URL` are also accepted without the prefix. `clearwell settings` "
+        "shows the values in use and where each comes from.",
     ]
     for section, names in setting_sections():
         rows = [[code(Settings.variables(name)[0]), default_of(name), description_of(name)] for name in names]

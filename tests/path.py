@@ -11,6 +11,7 @@ from clearwell.client.routes import ApiClient
 from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.ports import (
     Embedder,
+    ErasureStore,
     EventStore,
     EvidenceAssessor,
     GroupStore,
@@ -49,6 +50,7 @@ class Path:
     writer: InsightWriter | None = None
     segmenter: Segmenter | None = None
     event_store: EventStore | None = None
+    erasure: ErasureStore | None = None
 
     def __post_init__(self) -> None:
         self.ids = CountedIds()
@@ -73,6 +75,8 @@ class Path:
             )
         if self.event_store is not None:
             stores = replace(stores, events=self.event_store)
+        if self.erasure is not None:
+            stores = replace(stores, erasure=self.erasure)
         if self.prompts is not None:
             stores = replace(stores, groups=self.prompts)
         self.program = build(

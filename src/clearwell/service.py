@@ -41,12 +41,12 @@ from clearwell.flow.ingress.override import RefusalOverride
 from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.node_events import OnEvent
 from clearwell.flow.promotion.texts import TextPromoter
-from clearwell.flow.promotion.tombstones import TombstoneRegistry
 from clearwell.flow.retrieval.memories import MemoryReader
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import ReviewService
 from clearwell.flow.review.origins import OriginReader
+from clearwell.flow.tombstones.registry import TombstoneRegistry
 from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
 from clearwell.messages import Language
 from clearwell.ports import IdempotencyStore, QuarantineFilter, TokenCounter, WorkingStore
@@ -231,7 +231,7 @@ class MemoryManager:
         """
         if log_id is None:
             return await self.capture(NewCapture(content=content or "", group_id=group, metadata=metadata), wait=True)
-        return await self._intake.admit(group, log_id, by=self._by)
+        return await self._intake.wait_for_admission(group, log_id, by=self._by)
 
     async def check(self, new: NewCapture) -> DryRun:
         """Run the ingress pipeline on an output without storing anything."""
@@ -268,7 +268,7 @@ class MemoryManager:
         self, log_id: UUID, *, group: str, reason: str | None = None, idempotency_key: CallKey = None
     ) -> CaptureReceipt:
         """Put a refused output into working memory, as a person. Its verdicts stay, with one that names the person."""
-        return await self._override.admit(
+        return await self._override.override(
             group,
             log_id,
             by=self._by,

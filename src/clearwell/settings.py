@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from clearwell.messages import Language, catalogue
+from clearwell.vocabulary import IngressCheck
 
 NO_ZONES = frozenset({"Factory", "localtime", "posixrules"})
 """Files in the time zone database that are not the name of a zone, or mean a different zone on each machine."""
@@ -71,9 +72,9 @@ class NodePolicy(BaseModel):
 
 
 FILTER_STAGES = (
-    ("confidence", "length", "instruction", "substance"),
-    ("tombstone", "echo", "non_duplicate"),
-    ("self_consistency",),
+    (IngressCheck.CONFIDENCE, IngressCheck.LENGTH, IngressCheck.INSTRUCTION, IngressCheck.SUBSTANCE),
+    (IngressCheck.TOMBSTONE, IngressCheck.ECHO, IngressCheck.NON_DUPLICATE),
+    (IngressCheck.SELF_CONSISTENCY,),
 )
 
 
@@ -116,7 +117,7 @@ class Settings(BaseSettings):
 
     # ingress pipeline
     filter_checks: tuple[str, ...] = Field(
-        tuple(check for stage in FILTER_STAGES for check in stage), description="the ingress checks, in order"
+        tuple(check.value for stage in FILTER_STAGES for check in stage), description="the ingress checks, in order"
     )
     confidence_threshold: Share = Field(0.8, description="refuse outputs with a lower confidence")
     require_confidence: bool = Field(False, description="refuse outputs without a confidence")
@@ -124,7 +125,7 @@ class Settings(BaseSettings):
         50, description="refuse texts with fewer columns; a wide character counts as two"
     )
     refuse_instructions: bool = Field(
-        True, description="refuse outputs that speak to the machine that reads them; off: only flag them"
+        True, description="refuse outputs that give an instruction to the model that reads them; off: only flag them"
     )
     require_substance: bool = Field(True, description="refuse outputs without a claim or a decision")
     duplicate_similarity: Share = Field(0.9, description="calibrated similarity from which two texts can be the same")
@@ -146,6 +147,9 @@ class Settings(BaseSettings):
     # working memory
     working_ttl_seconds: Seconds = Field(24 * 3600.0, description="lifetime of an entry of working memory")
     working_size: Count = Field(50, description="entries kept in working memory per group")
+    working_agent_share: Share = Field(
+        0.5, description="share of these entries that one agent keeps while others need the room; 1: no such limit"
+    )
     working_content_bytes: Count = Field(16 * 1024, description="longer texts are shortened in working memory")
 
     # promotion
@@ -166,7 +170,7 @@ class Settings(BaseSettings):
         None, description="exclude items from long-term memory with a lower relevance"
     )
     hot_threshold: Share = Field(0.35, description="exclude items from working memory with a lower relevance")
-    node_relevance_threshold: Share = Field(0.7, description="the same for the memory retrieval node")
+    node_relevance_threshold: Share = Field(0.7, description="relevance_threshold of the memory retrieval node")
     max_chars: Count = Field(
         500, description="most characters of an item; longer texts are shortened at the end of a sentence"
     )
@@ -180,7 +184,7 @@ class Settings(BaseSettings):
     fusion_dense: Weight = Field(1 / 3, description="weight of vectors in the ranking of long-term memory; 0: off")
     fusion_lexical: Weight = Field(0.7, description="weight of the words of the query; 0: off")
     fusion_author: Weight = Field(0.25, description="weight of the speaker that the query names; 0: off")
-    fusion_beside: Weight = Field(0.15, description="weight of the better neighbour in the session; 0: off")
+    fusion_neighbour: Weight = Field(0.15, description="weight of the better neighbour in the session; 0: off")
     fusion_answer: Weight = Field(0.2, description="weight of a question just before it in the session; 0: off")
     fusion_session: Weight = Field(0.2, description="weight of the best item of the session; 0: off")
     fusion_dates: Weight = Field(1.0, description="weight of dates among the words of the query; 0: off")
@@ -383,7 +387,7 @@ class Settings(BaseSettings):
     @classmethod
     def _checks_in_order(cls, checks: tuple[str, ...]) -> tuple[str, ...]:
         """Require cheap checks before expensive ones. A check may be omitted or moved within its stage."""
-        stage_of = {check: number for number, stage in enumerate(FILTER_STAGES) for check in stage}
+        stage_of: dict[str, int] = {check: number for number, stage in enumerate(FILTER_STAGES) for check in stage}
         unknown = [check for check in checks if check not in stage_of]
         if unknown or len(set(checks)) < len(checks):
             raise _invalid("checks", checks=", ".join(stage_of))

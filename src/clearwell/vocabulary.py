@@ -33,6 +33,42 @@ class Outcome(StrEnum):
     NOT_CHECKED = "not_checked"
 
 
+class IngressCheck(StrEnum):
+    """What a verdict is about: a check of the ingress pipeline, or one of three conditions around it.
+
+    ``group``: the output has none. ``node_type``: outputs of this type never enter working memory. ``admission``: the
+    checks could not be run, or a person admitted the output.
+    """
+
+    CONFIDENCE = "confidence"
+    LENGTH = "length"
+    INSTRUCTION = "instruction"
+    SUBSTANCE = "substance"
+    TOMBSTONE = "tombstone"
+    ECHO = "echo"
+    NON_DUPLICATE = "non_duplicate"
+    SELF_CONSISTENCY = "self_consistency"
+    GROUP = "group"
+    NODE_TYPE = "node_type"
+    ADMISSION = "admission"
+
+
+class Flag(StrEnum):
+    """What a reader must be told of a text. The last four are flags of insights, the others of outputs."""
+
+    CONFLICT = "conflict"
+    HIDDEN_TEXT = "hidden_text"
+    INSTRUCTION_LIKE = "instruction_like"
+    CLAIMS_AUTHORITY = "claims_authority"
+    NEAR_REJECTED = "near_rejected"
+    CITES_MEMORY = "cites_memory"
+    SELF_CONSISTENCY_NOT_CHECKED = "self_consistency_not_checked"
+    CONTRADICTION = "contradiction"
+    CONFLICTS_VERIFIED = "conflicts_verified"
+    DUPLICATES_VERIFIED = "duplicates_verified"
+    SINGLE_AUTHOR = "single_author"
+
+
 class SegmentKind(StrEnum):
     """What a segment of an output is. Claims and decisions are statements; everything else is not."""
 
@@ -50,6 +86,8 @@ class SegmentKind(StrEnum):
 
 PROPOSED: Final = "proposed"
 """The field of metadata by which an agent proposes its output for review."""
+CONCLUDING_NODE_TYPES: Final = ("chair", "verdict")
+"""The types of nodes whose outputs conclude a session."""
 STATEMENT_KINDS: Final = frozenset({SegmentKind.CLAIM, SegmentKind.DECISION})
 RULES: Final = "rules"
 """The segmenter of statements that no language model found."""
@@ -342,6 +380,7 @@ class AuditAction(StrEnum):
     REVOKE_KEY = "revoke key"
     BACKUP = "backup"
     RESTORE = "restore"
+    ACCEPT_TRAIL = "accept trail"
 
 
 class AuditFault(StrEnum):
@@ -356,3 +395,42 @@ class AuditFault(StrEnum):
     SEAL_REMOVED = "seal_removed"
     TAIL_REMOVED = "tail_removed"
     HEAD_INVALID = "head_invalid"
+    TRAIL_CUT = "trail_cut"
+    TRAIL_REPLACED = "trail_replaced"
+
+
+class AuditWarning(StrEnum):
+    """What a verification of the audit trail cannot exclude."""
+
+    HEAD_BEGUN = "head_begun"
+    HEADS_DAMAGED = "heads_damaged"
+    HEADS_UNWRITABLE = "heads_unwritable"
+    HEADS_FULL = "heads_full"
+
+
+class HeadsProblem(StrEnum):
+    """Why heads of the audit trail are not kept, or were lost."""
+
+    DAMAGED = "damaged"
+    UNWRITABLE = "unwritable"
+    FULL = "full"
+
+
+class CheckStatus(StrEnum):
+    """What ``clearwell doctor`` makes of a part of the installation."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+class OutputState(StrEnum):
+    """The state of an output in working memory now."""
+
+    WAITING = "waiting"
+    REFUSED = "refused"
+    LIVE = "live"
+    REMOVED = "removed"
+    EXPIRED = "expired"
+    DISPLACED = "displaced"
+    UNKNOWN = "unknown"

@@ -31,6 +31,7 @@ async def say(
     confidence: float = 0.9,
     began: float | None = None,
     given: Sequence[UUID] = (),
+    topic: str | None = None,
 ) -> UUID:
     started_at = BEGIN + timedelta(seconds=began or 0)
     run = {} if began is None else NodeRun(started_at=started_at, given=tuple(given)).to_metadata()
@@ -41,7 +42,7 @@ async def say(
         node_id=node,
         agent_id=f"{node}-agent",
         occurred_at=BEGIN + timedelta(seconds=after),
-        metadata={"confidence": confidence, **run},
+        metadata={"confidence": confidence, **run, **({} if topic is None else {"topic": topic})},
     )
     return (await console.memory.capture(said, wait=True)).id
 
@@ -67,6 +68,32 @@ async def test_a_meeting_is_shown_with_what_became_of_each_message(console: Cons
         assert left["y"] == right["y"]
         await bubbles.nth(1).get_by_role("link", name="Open the output").click()
         await expect(page.locator(".checks")).to_contain_text("below 0.8")
+
+
+async def test_messages_are_in_the_order_of_the_times_that_are_shown(console: Console) -> None:
+    group = f"chat-{uuid4()}"
+    await say(console, group, BACKUP, node="critic", after=3600)
+    await say(console, group, GATEWAY, node="advocate", after=60, topic="Can the gateway be launched?")
+    await say(console, group, MATH, node="chair", after=1800)
+    async with console.open(f"/g/{group}/chat") as page:
+        bubbles = page.locator(".bubble")
+        for number, words in enumerate(("payment gateway", "Capacity", "nightly backup")):
+            await expect(bubbles.nth(number)).to_contain_text(words)
+        await expect(page.locator(".topic")).to_have_text("Question of the meeting Can the gateway be launched?")
+
+
+async def test_a_fact_check_quotes_claims_and_memories(console: Console) -> None:
+    group = f"chat-{uuid4()}"
+    memory = await console.memory.promote(BACKUP, group=group)
+    checked = await console.memory.fact_check("The nightly backup takes forty minutes.", group=group)
+    said = NewCapture(content=checked.text, group_id=group, session_id="m", node_id="f", node_type="fact_check")
+    await console.memory.capture(said, wait=True)
+    assert f'<memory id="{memory.id}">' in checked.text
+    async with console.open(f"/g/{group}/chat") as page:
+        text = page.locator(".bubble .agent-text").first
+        await expect(text).to_contain_text("“The nightly backup takes forty minutes”")
+        await expect(text).to_contain_text(f"“{BACKUP}")
+        await expect(text).not_to_contain_text("<")
 
 
 async def test_a_bubble_shows_the_memories_that_it_was_given(console: Console) -> None:

@@ -92,7 +92,7 @@ async def test_every_decision_has_its_key(console: Console) -> None:
         await page.locator("#merge").get_by_role("button", name="Merge").click()
         await expect(page.locator(".sources").first.locator("li")).to_have_count(2)
         await page.keyboard.press("?")
-        await expect(page.get_by_role("heading", name="Keys")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_visible()
         await page.keyboard.press("Escape")
         await page.keyboard.press("/")
         await expect(page.get_by_label("Search statements")).to_be_focused()
@@ -136,11 +136,11 @@ async def test_many_are_decided_after_a_preview_and_undone_together(console: Con
         await expect(dialog).to_contain_text("These become memories: 3")
         assert await count_pending(console, group) == 4, "a preview changes nothing"
         await dialog.get_by_role("button", name="Promote").click()
-        await expect(page.locator("#toasts")).to_contain_text("Promoted: 3.")
+        await expect(page.locator("#message")).to_contain_text("Promoted: 3.")
         await expect(main).to_have_text(TOPICS[3])
         assert await count_pending(console, group) == 1
         await page.keyboard.press("z")
-        await expect(page.locator("#toasts")).to_contain_text("Undone (3).")
+        await expect(page.locator("#message")).to_contain_text("Decisions undone: 3.")
     assert await count_pending(console, group) == 4
 
 
@@ -159,13 +159,13 @@ async def test_a_source_opens_with_its_sentence_highlighted(console: Console) ->
         await expect(page.locator("dialog .output")).not_to_contain_text("# Report")
 
 
-async def set_span(console: Console, insight: UUID, start: int, end: int) -> None:
+async def set_span(console: Console, insight: UUID, start: int, end: int, statement: str = TOPICS[0]) -> None:
     assert console.clearwell.settings.database_url is not None
     url = console.clearwell.settings.database_url.get_secret_value()
     async with await psycopg.AsyncConnection.connect(url) as owner:
         await owner.execute(
             "UPDATE insight_sources SET statement = %s, span_start = %s, span_end = %s WHERE insight_id = %s",
-            (TOPICS[0], start, end, insight),
+            (statement, start, end, insight),
         )
 
 

@@ -1,12 +1,16 @@
 """What an insight of a real digest says beside verified memories, in the review inbox."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 from playwright.async_api import expect
+from psycopg.types.json import Jsonb
 
 from clearwell.records import NewCapture
 from tests.browser.conftest import Console
+from tests.browser.test_review import said, set_sides
+from tests.insights import put_insight
 
 ROOM = """one => {
   const style = getComputedStyle(one), pen = document.createElement("canvas").getContext("2d");
@@ -36,10 +40,10 @@ async def group(console: Console) -> str:
 
 
 async def say(console: Console, group: str, agent: str, session: str, text: str) -> None:
-    said = NewCapture(
+    output = NewCapture(
         content=text, group_id=group, agent_id=agent, session_id=session, node_id=agent, metadata={"confidence": 0.9}
     )
-    await console.memory.capture(said, wait=True)
+    await console.memory.capture(output, wait=True)
 
 
 async def test_a_digest_is_followed_and_its_insight_supersedes_a_memory(console: Console, group: str) -> None:
@@ -49,16 +53,16 @@ async def test_a_digest_is_followed_and_its_insight_supersedes_a_memory(console:
         await expect(page.locator(".insight-list li")).to_have_count(3)
         await expect(page.locator(".dossier")).to_be_visible()
         await page.locator(".insight-list a", has_text="sixty days").click()
-        beside = page.locator(".beside-supersedes")
-        await expect(beside.get_by_role("heading")).to_contain_text("Would supersede")
-        await expect(beside.locator("del")).to_have_text("ninety")
-        await expect(beside.locator("ins")).to_have_text("sixty")
+        nearby = page.locator(".nearby-supersedes")
+        await expect(nearby.get_by_role("heading")).to_contain_text("Would supersede")
+        await expect(nearby.locator("del")).to_have_text("ninety")
+        await expect(nearby.locator("ins")).to_have_text("sixty")
         await expect(page.get_by_text("A number differs")).to_have_count(1)
-        await expect(beside.get_by_role("link", name="Open the memory")).to_be_visible()
+        await expect(nearby.get_by_role("link", name="Open the memory")).to_be_visible()
         for filter_of in await page.locator(".inbox-side select").all():
             assert await filter_of.evaluate(ROOM) >= 0
         await page.keyboard.press("p")
-        await expect(page.locator("#toasts")).to_contain_text("Promoted")
+        await expect(page.locator("#message")).to_contain_text("Promoted")
     found = await console.memory.retrieve("How long are backups of the billing database kept?", group=group)
     verified = [item.content for item in found.items if item.verified and "Backups" in item.content]
     assert verified == [CHANGED]
@@ -90,7 +94,103 @@ async def test_a_diff_of_chinese_texts_is_by_words(console: Console) -> None:
         await say(console, group, agent, session, ZH_CHANGED)
     await console.memory.request_digest(group=group)
     async with console.open(f"/g/{group}/review", language="zh-CN") as page:
-        beside = page.locator(".beside-supersedes")
-        await expect(beside.get_by_role("heading")).to_contain_text("可取代")
-        await expect(beside.locator("del")).to_have_text("九十天")
-        await expect(beside.locator("ins")).to_have_text("六十天")
+        nearby = page.locator(".nearby-supersedes")
+        await expect(nearby.get_by_role("heading")).to_contain_text("可取代")
+        await expect(nearby.locator("del")).to_have_text("九十天")
+        await expect(nearby.locator("ins")).to_have_text("六十天")
+
+
+@pytest.mark.parametrize("memory_first", [True, False])
+async def test_a_contradicted_memory_is_superseded_or_disputed(console: Console, memory_first: bool) -> None:
+    group = f"relations-{uuid4()}"
+    if memory_first:
+        await console.memory.promote(KEPT, group=group)
+    for agent, session in (("scout", "m1"), ("auditor", "m2")):
+        await say(console, group, agent, session, CHANGED)
+    if not memory_first:
+        await console.memory.promote(KEPT, group=group)
+    await console.memory.request_digest(group=group)
+    async with console.open(f"/g/{group}/review") as page:
+        box = page.locator(".dossier > .nearby").get_by_role("checkbox")
+        await expect(box).to_be_checked(checked=memory_first)
+        await expect(page.get_by_text("both stay verified and are shown as disputed").first).to_be_visible()
+        await expect(page.get_by_text("something that the group already has in memory")).to_have_count(0)
+        await page.keyboard.press("o")
+        await expect(box).to_be_checked(checked=not memory_first)
+        await expect(page.locator("#edit [name=supersedes]")).to_be_checked(checked=not memory_first)
+        await page.keyboard.press("p")
+        await expect(page.locator("#message")).to_contain_text("Promoted: ")
+        await expect(page.locator("#message", has_text="Both are shown as disputed")).to_have_count(int(memory_first))
+        await page.goto(f"/g/{group}/review?state=promoted")
+        await expect(page.locator(".dossier > .statement")).to_contain_text("sixty")
+        await expect(page.locator(".nearby-duplicates")).to_have_count(0)
+    found = await console.memory.retrieve("How long are backups of the billing database kept?", group=group)
+    verified = {item.content for item in found.items if item.verified}
+    assert verified == ({KEPT, CHANGED} if memory_first else {CHANGED})
+
+
+async def test_a_side_supersedes_a_memory_if_the_box_is_ticked(console: Console) -> None:
+    group = f"relations-{uuid4()}"
+    logs = [
+        (await console.memory.capture(said(group, text, agent), wait=True)).id
+        for text, agent in ((CHANGED, "scout"), (CHANGED.replace("sixty", "forty"), "auditor"))
+    ]
+    memory = await console.memory.promote(KEPT, group=group)
+    insight = await put_insight(console.clearwell, group, CHANGED, logs, flags=["contradiction"])
+    await set_sides(console, insight, [(CHANGED, logs[0]), (CHANGED.replace("sixty", "forty"), logs[1])])
+    async with console.open(f"/g/{group}/review") as page:
+        box = page.locator(".dossier > .nearby").get_by_role("checkbox")
+        await expect(box).not_to_be_checked()
+        await page.keyboard.press("o")
+        await page.keyboard.press("2")
+        await expect(page.get_by_role("heading", name="All done")).to_be_visible()
+    (decision, *_) = await console.memory.review.decisions(group=group)
+    assert decision.supersedes == memory.id
+
+
+async def test_a_source_that_repeats_another_is_no_refusal(console: Console) -> None:
+    group = f"relations-{uuid4()}"
+    await put_insight(console.clearwell, group, STOCK, [said(group, STOCK), said(group, STOCK, "auditor")])
+    async with console.open(f"/g/{group}/review") as page:
+        await expect(page.locator(".sources .chip")).to_have_text(["repeats an earlier statement"])
+        await expect(page.locator(".sources .chip-warn")).to_have_count(0)
+
+
+async def test_a_contradiction_is_named_in_chinese(console: Console) -> None:
+    group = f"relations-{uuid4()}"
+    for agent, session in (("scout", "m1"), ("auditor", "m2")):
+        await say(console, group, agent, session, ZH_CHANGED)
+    await console.memory.promote(ZH_KEPT, group=group)
+    await console.memory.request_digest(group=group)
+    async with console.open(f"/g/{group}/review", language="zh-CN") as page:
+        await expect(page.locator(".nearby-contradicts").get_by_role("heading")).to_contain_text("与已验证的记忆矛盾")
+
+
+async def test_of_memories_that_only_the_digest_compared_one_is_superseded(console: Console) -> None:
+    group = f"relations-{uuid4()}"
+    other = "The warehouse in Bremen counts its stock with scanners in the last week of a month."
+    memories = [(await console.memory.promote(text, group=group)).id for text in (SIMILAR, other)]
+    insight = await put_insight(console.clearwell, group, STOCK, [said(group, STOCK)])
+    await set_contradictions(console, insight, memories)
+    async with console.open(f"/g/{group}/review") as page:
+        boxes = page.locator(".dossier > .nearby-contradicts").get_by_role("checkbox")
+        await expect(boxes).to_have_count(2)
+        await boxes.nth(0).check()
+        await boxes.nth(1).check()
+        await expect(boxes.nth(0)).not_to_be_checked()
+        wanted = await boxes.nth(1).get_attribute("value")
+        await page.keyboard.press("p")
+        await expect(page.locator("#message")).to_contain_text("Promoted: ")
+    (decision, *_) = await console.memory.review.decisions(group=group)
+    assert str(decision.supersedes) == wanted
+
+
+async def set_contradictions(console: Console, insight: UUID, memories: list[UUID]) -> None:
+    assert console.clearwell.settings.database_url is not None
+    url = console.clearwell.settings.database_url.get_secret_value()
+    value = [
+        {"of": str(uuid4()), "against": str(one), "layer": "longterm", "reason": "differs_number", "params": {}}
+        for one in memories
+    ]
+    async with await psycopg.AsyncConnection.connect(url) as owner:
+        await owner.execute("UPDATE insights SET contradictions = %s WHERE id = %s", (Jsonb(value), insight))

@@ -19,9 +19,11 @@ from clearwell.records import (
     Scope,
     Vector,
     Verdict,
+    WorkingCapacity,
     WorkingEntry,
 )
 
+CAPACITY = WorkingCapacity(size=50, agent_size=25)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LEASE = Lease(holder=UUID(int=9001), lasts=timedelta(seconds=30))
 OTHER_LEASE = Lease(holder=UUID(int=9002), lasts=timedelta(seconds=30))

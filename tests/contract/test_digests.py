@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.ports import AdmissionResult, CandidateFilter, Due, Run, SegmentedOutput, Stores
+from clearwell.ports import AddDueResult, AdmissionResult, CandidateFilter, DigestAttempt, SegmentedOutput, Stores
 from clearwell.records import (
     Admission,
     Contradiction,
@@ -131,14 +131,16 @@ async def settle(stores: Stores, *settlements: AdmissionResult, group_id: str = 
 
 async def candidates(stores: Stores, where: CandidateFilter = ALL) -> list[int]:
     """The rows that have a candidate."""
-    return [one.log_id.int for one in await stores.digest_material.rows(where, after=None, limit=100) if one.statements]
+    return [
+        one.log_id.int for one in await stores.digest_material.list_rows(where, after=None, limit=100) if one.statements
+    ]
 
 
-async def begun(stores: Stores, number: int = 1) -> tuple[Digest, Run]:
+async def begun(stores: Stores, number: int = 1) -> tuple[Digest, DigestAttempt]:
     asked = await stores.digests.request(digest(number), event=event(100 + number))
     taken = await stores.digest_runs.claim("g", asked.id, at=LATER, until=LEASE_END)
     assert taken is not None
-    return taken, Run(group_id="g", digest_id=taken.id, attempt=taken.attempts)
+    return taken, DigestAttempt(group_id="g", digest_id=taken.id, number=taken.attempts)
 
 
 def done(one: Digest) -> Digest:
@@ -161,12 +163,12 @@ async def test_a_second_request_is_answered_with_the_open_one(stores: Stores) ->
 
 async def test_a_tick_has_one_digest_and_waits_for_an_open_one(stores: Stores) -> None:
     asked, run = await begun(stores)
-    assert await stores.digest_runs.add_due(digest(2, tick=7), event=event(2)) is Due.BUSY
+    assert await stores.digest_runs.add_due(digest(2, tick=7), event=event(2)) is AddDueResult.BUSY
     assert await stores.digest_runs.finish(run, done(asked), [], considered=[], event=event(3))
-    assert await stores.digest_runs.add_due(digest(2, tick=7), event=event(4)) is Due.ADDED
-    assert await stores.digest_runs.add_due(digest(3, tick=7), event=event(5)) is Due.HAD
-    assert await stores.digest_runs.add_due(digest(4, tick=14), event=event(6)) is Due.BUSY
-    assert await stores.digest_runs.add_due(digest(5, "other", tick=7), event=event(7, "other")) is Due.ADDED
+    assert await stores.digest_runs.add_due(digest(2, tick=7), event=event(4)) is AddDueResult.ADDED
+    assert await stores.digest_runs.add_due(digest(3, tick=7), event=event(5)) is AddDueResult.ALREADY_ADDED
+    assert await stores.digest_runs.add_due(digest(4, tick=14), event=event(6)) is AddDueResult.BUSY
+    assert await stores.digest_runs.add_due(digest(5, "other", tick=7), event=event(7, "other")) is AddDueResult.ADDED
 
 
 async def test_a_digest_is_found_by_its_id_in_its_group_or_without(stores: Stores) -> None:
@@ -207,7 +209,7 @@ async def test_a_later_try_takes_over_and_the_earlier_one_can_write_nothing(stor
     assert not await stores.digest_runs.fail(first, at=LATER, note="x", params={}, event=event(2))
     assert not await stores.digest_runs.finish(first, done(asked), [shown], considered=[UUID(int=1)], event=event(3))
     assert await candidates(stores) == [1]
-    second = replace(first, attempt=2)
+    second = replace(first, number=2)
     assert await stores.digest_runs.finish(second, done(asked), [shown], considered=[UUID(int=1)], event=event(4))
     for group_id in ("g", "other"):
         assert await stores.digest_runs.claim(group_id, asked.id, at=LATER + 9 * hour, until=LATER + 10 * hour) is None
@@ -234,7 +236,7 @@ async def test_a_try_that_is_put_off_waits_with_its_reason_and_one_that_fails_ha
     assert await stores.digest_runs.find_due(at=LEASE_END - timedelta(seconds=1)) == []
     assert await stores.digest_runs.claim("g", asked.id, at=LATER, until=LEASE_END) is None, "not before its time"
     await stores.digest_runs.claim("g", asked.id, at=LEASE_END, until=LEASE_END + timedelta(minutes=1))
-    later = replace(run, attempt=2)
+    later = replace(run, number=2)
     assert await stores.digest_runs.fail(later, at=LATER, note="digest_failed", params={"attempts": 2}, event=event(2))
     found = await stores.digests.get("g", asked.id)
     assert found is not None
@@ -258,9 +260,9 @@ async def test_what_a_digest_shows_is_read_as_it_was_made(stores: Stores) -> Non
     shown = found.insights[0]
     bare = tuple(replace(one, verdicts=()) for one in shown.sources)
     assert replace(shown, sources=bare) == first
-    assert [one.id for one in await stores.digest_material.undecided("g", "m")] == [first.id, second.id]
-    assert await stores.digest_material.undecided("g", "another") == []
-    assert await stores.digest_material.undecided("other", "m") == []
+    assert [one.id for one in await stores.digest_material.list_undecided("g", "m")] == [first.id, second.id]
+    assert await stores.digest_material.list_undecided("g", "another") == []
+    assert await stores.digest_material.list_undecided("other", "m") == []
 
 
 async def test_candidates_are_settled_rows_that_no_insight_has_shown(stores: Stores) -> None:
@@ -268,7 +270,7 @@ async def test_candidates_are_settled_rows_that_no_insight_has_shown(stores: Sto
     await keep(stores, 5, node_type="fact_check")
     await keep(stores, 6, group_id="other")
     await settle(stores, settled(1, vector=unit(1)), settled(2, Admission.REFUSED), settled(3), settled(5))
-    assert await stores.digest_material.unsettled("g") == 1
+    assert await stores.digest_material.count_unsettled("g") == 1
     assert await candidates(stores) == [1, 2, 3]
     assert await candidates(stores, replace(ALL, without_types=())) == [1, 2, 3, 5]
     asked, run = await begun(stores)
@@ -281,14 +283,14 @@ async def test_other_claims_of_a_shown_row_stay_candidates(stores: Stores) -> No
     await keep(stores, 1)
     question = replace(claim(UUID(int=1), 3), segment=Segment(start=0, end=6, kind=SegmentKind.QUESTION))
     await settle(stores, segmented(settled(1, vector=unit(1)), claim(UUID(int=1), 2, unit(2)), question))
-    (row,) = await stores.digest_material.rows(ALL, after=None, limit=10)
+    (row,) = await stores.digest_material.list_rows(ALL, after=None, limit=10)
     assert [one.number for one in row.statements] == [1, 2]
     asked, run = await begun(stores)
     made = insight(1, asked, 1)
     await stores.digest_runs.finish(run, done(asked), [made], considered=[UUID(int=1)], event=event(2))
     async with stores.decisions.transaction("g") as transaction:
         await transaction.mark_decided({UUID(int=1): made.id})
-    (row,) = await stores.digest_material.rows(ALL, after=None, limit=10)
+    (row,) = await stores.digest_material.list_rows(ALL, after=None, limit=10)
     assert [one.number for one in row.statements] == [2]
     assert row.considered == 1
 
@@ -297,18 +299,18 @@ async def test_a_row_without_statements_yet_is_waited_for(stores: Stores) -> Non
     await keep(stores, 1)
     async with stores.admissions.open("g", [UUID(int=1)]) as batch:
         await batch.settle([settled(1)])
-    assert await stores.digest_material.rows(ALL, after=None, limit=10) == []
-    assert await stores.digest_material.unsettled("g") == 1
+    assert await stores.digest_material.list_rows(ALL, after=None, limit=10) == []
+    assert await stores.digest_material.count_unsettled("g") == 1
     output = SegmentedOutput(log_id=UUID(int=1), version=1, model="m", statements=(claim(UUID(int=1), 1),))
     await stores.statements.put("g", [output])
-    assert await stores.digest_material.unsettled("g") == 0
+    assert await stores.digest_material.count_unsettled("g") == 0
     assert await candidates(stores) == [1]
 
 
 async def test_contents_of_rows_are_read_by_their_ids(stores: Stores) -> None:
     await keep(stores, 1, 2)
     await keep(stores, 3, group_id="other")
-    found = await stores.digest_material.contents("g", [UUID(int=2), UUID(int=3)])
+    found = await stores.digest_material.read_contents("g", [UUID(int=2), UUID(int=3)])
     assert found == {UUID(int=2): "output 2"}
 
 
@@ -316,7 +318,7 @@ async def test_a_row_is_looked_at_so_often_and_no_more(stores: Stores) -> None:
     await keep(stores, 1)
     await settle(stores, settled(1))
     for number in range(1, 5):
-        (found,) = await stores.digest_material.rows(ALL, after=None, limit=10)
+        (found,) = await stores.digest_material.list_rows(ALL, after=None, limit=10)
         assert found.considered == number - 1
         asked, run = await begun(stores, number)
         await stores.digest_runs.finish(run, done(asked), [], considered=[UUID(int=1)], event=event(number))
@@ -352,7 +354,7 @@ async def test_a_candidate_has_what_its_row_has(stores: Stores) -> None:
     odd: dict[str, Json] = {"confidence": "high", "confidence_score": 0.7}
     await stores.captures.add([capture(1), replace(capture(2), metadata=odd), replace(capture(3), metadata={})])
     await settle(stores, settled(1, vector=unit(1)), settled(2, Admission.REFUSED), settled(3))
-    first, second, third = await stores.digest_material.rows(ALL, after=None, limit=10)
+    first, second, third = await stores.digest_material.list_rows(ALL, after=None, limit=10)
     assert (first.content, first.agent_id, first.session_id, first.node_id) == ("output 1", "a1", "s1", "n1")
     assert (first.occurred_at, first.confidence) == (START - timedelta(days=1), 0.9)
     assert (first.admission, first.flags) == (Admission.ADMITTED, ("self_consistency_not_checked",))
@@ -362,43 +364,44 @@ async def test_a_candidate_has_what_its_row_has(stores: Stores) -> None:
     assert (second.admission, second.confidence) == (Admission.REFUSED, None)
     assert [one.embedding for one in second.statements] == [None]
     assert third.confidence is None
-    page = await stores.digest_material.rows(ALL, after=first.log_id, limit=1)
+    page = await stores.digest_material.list_rows(ALL, after=first.log_id, limit=1)
     assert [one.log_id for one in page] == [second.log_id]
-    assert await stores.digest_material.count(ALL) == 3
+    assert await stores.digest_material.count_rows(ALL) == 3
 
 
 async def test_vectors_of_another_model_are_left_out(stores: Stores) -> None:
     await keep(stores, 1)
     await settle(stores, settled(1, vector=unit(1)))
-    (row,) = await stores.digest_material.rows(replace(ALL, model="another"), after=None, limit=10)
+    (row,) = await stores.digest_material.list_rows(replace(ALL, model="another"), after=None, limit=10)
     assert [(one.embedding, one.embedding_model) for one in row.statements] == [(None, None)]
 
 
 async def test_what_the_group_knows_and_has_refused(stores: Stores) -> None:
     await promote(stores, "g", [promotion(1, vectors=[unit(1), unit(2)])])
     await promote(stores, "g", [promotion(2, agent_id="a1")])
-    known = await stores.digest_material.verified("g", "m")
+    known = await stores.digest_material.list_verified("g", "m")
     assert [(one.id.int, one.content) for one in known] == [(1001, "memory 1 chunk 0"), (1001, "memory 1 chunk 1")]
-    assert await stores.digest_material.verified("g", "another") == []
+    assert await stores.digest_material.list_verified("g", "another") == []
     stone = Tombstone(
         id=UUID(int=1), group_id="g", kind=TombstoneKind.REJECTED, reason="wrong", made_by="ann", made_at=START
     )
-    await stores.tombstones.add(stone, b"1", embedding=unit(4), model="m", event=event(3))
     forgotten = replace(stone, id=UUID(int=2), kind=TombstoneKind.FORGOTTEN)
-    await stores.tombstones.add(forgotten, b"2", embedding=None, model=None, event=event(4))
-    (rejected,) = await stores.digest_material.rejected("g", "m")
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.insert_tombstone(stone, b"1", embedding=unit(4), model="m")
+        await transaction.insert_tombstone(forgotten, b"2", embedding=None, model=None)
+    (rejected,) = await stores.digest_material.list_rejected("g", "m")
     assert (rejected.reason, rejected.at, int(rejected.embedding.argmax())) == ("wrong", START, 4)
-    assert await stores.digest_material.refused_values("g") == {b"1", b"2"}
+    assert await stores.digest_material.list_refused_values("g") == {b"1", b"2"}
     async with stores.decisions.transaction("g") as transaction:
         await transaction.lift_tombstone(UUID(int=1), by="ann", at=START)
-    assert await stores.digest_material.refused_values("g") == {b"2"}
-    assert await stores.digest_material.rejected("g", "m") == []
+    assert await stores.digest_material.list_refused_values("g") == {b"2"}
+    assert await stores.digest_material.list_rejected("g", "m") == []
 
 
 async def test_agents_whose_insights_nobody_decided_on_are_not_counted(stores: Stores) -> None:
     await stores.captures.add([capture(1)])
     await stores.digests.request(digest(1), event=event(1))
-    assert await stores.digest_material.decided("g") == {}
+    assert await stores.digest_material.count_decisions("g") == {}
 
 
 async def test_a_group_is_scheduled_from_its_first_settled_row_also_where_nothing_was_admitted(stores: Stores) -> None:
@@ -408,7 +411,7 @@ async def test_a_group_is_scheduled_from_its_first_settled_row_also_where_nothin
     await settle(stores, settled(1))
     await settle(stores, settled(2))
     await settle(stores, settled(3, Admission.REFUSED), group_id="refused")
-    found = await stores.digest_runs.schedules()
+    found = await stores.digest_runs.list_schedules()
     assert [(one.group_id, one.since, one.cron, one.zone) for one in found] == [
         ("g", settled(1).at, None, None),
         ("refused", settled(3).at, None, None),
@@ -416,10 +419,10 @@ async def test_a_group_is_scheduled_from_its_first_settled_row_also_where_nothin
 
 
 async def test_whether_anything_was_captured_in_a_group(stores: Stores) -> None:
-    assert not await stores.digest_material.holds_rows("g")
+    assert not await stores.digest_material.has_rows("g")
     await keep(stores, 1)
-    assert await stores.digest_material.holds_rows("g")
-    assert not await stores.digest_material.holds_rows("other")
+    assert await stores.digest_material.has_rows("g")
+    assert not await stores.digest_material.has_rows("other")
 
 
 async def test_a_schedule_counts_from_when_it_was_changed(stores: Stores) -> None:
@@ -437,7 +440,7 @@ async def test_a_schedule_counts_from_when_it_was_changed(stores: Stores) -> Non
     since = []
     for number, change in enumerate(changes, start=1):
         await stores.groups.change("g", change, event=replace(event(number), at=days[number]))
-        (only,) = await stores.digest_runs.schedules()
+        (only,) = await stores.digest_runs.list_schedules()
         since.append(only.since)
     assert since == [settled(1).at, days[2], days[2], days[4], days[5]]
 
@@ -446,5 +449,5 @@ async def test_a_schedule_that_comes_before_its_first_output_counts_from_that(st
     await stores.groups.change("g", GroupChange(digest_zone="UTC"), event=event(1))
     await keep(stores, 1)
     await settle(stores, settled(1))
-    (only,) = await stores.digest_runs.schedules()
+    (only,) = await stores.digest_runs.list_schedules()
     assert (only.since, only.zone) == (settled(1).at, "UTC")

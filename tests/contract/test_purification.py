@@ -10,6 +10,7 @@ from clearwell.ports import Claim, Stores
 from clearwell.records import Admission, Outcome, Tombstone, TombstoneKind, Verdict
 from clearwell.testing import ManualClock
 from tests.contract.ports import (
+    CAPACITY,
     LEASE,
     OTHER_LEASE,
     START,
@@ -31,9 +32,8 @@ def tombstone(number: int, kind: TombstoneKind = TombstoneKind.REJECTED, group_i
 async def add(stores: Stores, one: Tombstone, digest: bytes, *, axis: int | None = None) -> bool:
     vector = None if axis is None else unit(axis)
     model = None if axis is None else "m"
-    return await stores.tombstones.add(
-        one, digest, embedding=vector, model=model, event=event(one.id.int, one.group_id)
-    )
+    async with stores.decisions.transaction(one.group_id) as transaction:
+        return await transaction.insert_tombstone(one, digest, embedding=vector, model=model)
 
 
 async def test_a_tombstone_stands_in_its_group_for_its_value(stores: Stores) -> None:
@@ -203,7 +203,7 @@ async def test_what_a_person_removed_is_not_rebuilt(stores: Stores) -> None:
     assert await stores.admissions.mark_removed("g", UUID(int=1), event=event(1))
     assert not await stores.admissions.mark_removed("g", UUID(int=1), event=event(2))
     assert not await stores.admissions.mark_removed("g", UUID(int=9), event=event(3))
-    assert [one.id.int for one in await stores.admissions.read_admitted("g", since=START, limit=50)] == [2]
+    assert [one.id.int for one in await stores.admissions.read_admitted("g", since=START, capacity=CAPACITY)] == [2]
     row = await stores.quarantine.get("g", UUID(int=1))
     assert row is not None
     assert row.removed_at == START

@@ -10,9 +10,21 @@ import pytest
 
 from clearwell.errors import IdempotencyMismatch
 from clearwell.ports import PendingOutput, QuarantineFilter, Stores
-from clearwell.records import Admission, Layer, Metadata, Origin, Outcome, Sighting, Verdict
+from clearwell.records import Admission, Layer, Metadata, Origin, Outcome, Sighting, Verdict, WorkingCapacity
 from clearwell.testing import ManualClock
-from tests.contract.ports import LEASE, OTHER_LEASE, START, capture, event, promotion, request, settled, unit
+from clearwell.vocabulary import Flag
+from tests.contract.ports import (
+    CAPACITY,
+    LEASE,
+    OTHER_LEASE,
+    START,
+    capture,
+    event,
+    promotion,
+    request,
+    settled,
+    unit,
+)
 
 
 async def test_a_capture_is_kept_as_it_came_and_is_pending(stores: Stores) -> None:
@@ -170,7 +182,7 @@ async def test_a_refused_row_is_admitted_once_with_its_event(stores: Stores) -> 
             assert not await batch.override(replace(admitted, log_id=UUID(int=number)), event=event(2))
     counts = {(one.check, one.count) for one in await stores.admissions.read_counts("g")}
     assert counts == {("length", 1), ("admission", 1)}
-    (entry,) = await stores.admissions.read_admitted("g", since=START, limit=5)
+    (entry,) = await stores.admissions.read_admitted("g", since=START, capacity=CAPACITY)
     assert entry.id == UUID(int=1)
 
 
@@ -236,6 +248,15 @@ async def test_only_the_holder_of_a_lease_postpones(stores: Stores, clock: Manua
     assert await stores.admissions.claim("g", [UUID(int=1)], OTHER_LEASE) == []
 
 
+async def test_known_flags_and_those_of_a_newer_version_are_stored_together(stores: Stores) -> None:
+    await stores.captures.add([capture(1)])
+    async with stores.admissions.open("g", [UUID(int=1)]) as batch:
+        await batch.settle([replace(settled(1), flags=(Flag.CONFLICT, "of_a_newer_version"))])
+    row = await stores.quarantine.get("g", UUID(int=1))
+    assert row is not None
+    assert row.flags == ("conflict", "of_a_newer_version")
+
+
 async def test_what_is_settled_stays_settled(stores: Stores) -> None:
     await stores.captures.add([capture(1)])
     async with stores.admissions.open("g", [UUID(int=1)]) as batch:
@@ -288,12 +309,24 @@ async def test_what_working_memory_should_hold_can_be_read_back(stores: Stores) 
     async with stores.admissions.open("g", [UUID(int=number) for number in (1, 2, 3)]) as batch:
         await batch.settle([settled(1, vector=unit(1)), settled(2, Admission.REFUSED), settled(3, vector=unit(3))])
     since = START
-    entries = await stores.admissions.read_admitted("g", since=since, limit=50)
+    entries = await stores.admissions.read_admitted("g", since=since, capacity=CAPACITY)
     assert [one.id.int for one in entries] == [3, 1]
     assert entries[0].expires_at == settled(3).at + timedelta(hours=24)
     assert entries[0].embedding is not None
     assert np.allclose(entries[0].embedding, unit(3))
-    assert [one.id.int for one in await stores.admissions.read_admitted("g", since=settled(1).at, limit=50)] == [3]
+    assert [
+        one.id.int for one in await stores.admissions.read_admitted("g", since=settled(1).at, capacity=CAPACITY)
+    ] == [3]
+
+
+async def test_a_rebuild_keeps_the_entries_of_agents_beside_a_flood(stores: Stores) -> None:
+    captures = [replace(capture(number), agent_id="quiet" if number <= 3 else "flooder") for number in range(1, 20)]
+    await stores.captures.add(captures)
+    async with stores.admissions.open("g", [one.id for one in captures]) as batch:
+        await batch.settle([settled(number) for number in range(1, 20)])
+    capacity = WorkingCapacity(size=10, agent_size=5)
+    entries = await stores.admissions.read_admitted("g", since=START, capacity=capacity)
+    assert [one.id.int for one in entries] == [19, 18, 17, 16, 15, 14, 13, 3, 2, 1]
 
 
 async def test_a_sighting_is_kept_with_its_entry(stores: Stores) -> None:

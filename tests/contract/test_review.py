@@ -438,10 +438,10 @@ async def test_decided_insights_and_promoted_outputs_are_counted_by_agent(stores
         await record(transaction, 2, action=Action.REJECT, insight_id=second.id)
         await transaction.insert_promotions([straight])
         await record(transaction, 3, promotion_id=straight[0].id, memory_id=straight[0].memory_id)
-    assert await stores.digest_material.decided("g") == {"a1": (1, 1), "a2": (1, 0)}
+    assert await stores.digest_material.count_decisions("g") == {"a1": (1, 1), "a2": (1, 0)}
     async with stores.decisions.transaction("g") as transaction:
         await record(transaction, 4, action=Action.UNDO, undoes=UUID(int=9003))
-    assert await stores.digest_material.decided("g") == {"a1": (1, 1)}
+    assert await stores.digest_material.count_decisions("g") == {"a1": (1, 1)}
 
 
 async def test_numbers_of_a_group_without_anything(real_stores: Stores) -> None:

@@ -143,7 +143,7 @@ async def test_the_parts_add_up_to_the_rank(stores: Stores) -> None:
     for one in await stores.longterm.search(replace(wanted, explain=True)):
         parts = one.parts
         assert parts is not None
-        total = parts.dense + parts.lexical + parts.author + parts.beside + parts.answer + parts.session
+        total = parts.dense + parts.lexical + parts.author + parts.neighbour + parts.answer + parts.session
         assert total == pytest.approx(one.rank, abs=1e-3)
         assert parts.author == Fusion().author
         assert parts.dense == pytest.approx(Fusion().dense * (one.similarity or 0), abs=1e-6)

@@ -74,7 +74,7 @@ async def test_words_bring_what_the_vector_does_not(stores: Stores) -> None:
 
 async def test_a_query_without_known_words_is_answered_by_vectors(stores: Stores) -> None:
     await promote(stores, "g", [said(number) for number in range(7)])
-    alone = Fusion(author=0, beside=0, answer=0, session=0)
+    alone = Fusion(author=0, neighbour=0, answer=0, session=0)
     for text in ("xylophone", "the of", "？"):
         assert (await found(stores, query(text, fusion=alone, axis=6)))[0] == 6
 
@@ -82,20 +82,20 @@ async def test_a_query_without_known_words_is_answered_by_vectors(stores: Stores
 async def test_a_memory_is_found_by_its_neighbours_words(stores: Stores) -> None:
     await promote(stores, "g", [said(number) for number in range(2)])
     await promote(stores, "g", [said(2)])
-    only_words = Fusion(dense=0, author=0, beside=0, answer=0, session=0)
+    only_words = Fusion(dense=0, author=0, neighbour=0, answer=0, session=0)
     assert await found(stores, query("RabbitMQ", fusion=only_words)) == [2, 0, 1]
 
 
 async def test_an_agents_own_memory_is_no_neighbour_of_the_groups(stores: Stores) -> None:
     await promote(stores, "g", [said(1), said(2, "a1")])
-    only_words = Fusion(dense=0, author=0, beside=0, answer=0, session=0)
+    only_words = Fusion(dense=0, author=0, neighbour=0, answer=0, session=0)
     (only,) = await stores.longterm.search(query("RabbitMQ", fusion=only_words))
     assert only.rank == pytest.approx(0)
 
 
 async def test_the_one_speaker_who_is_named_comes_first(stores: Stores) -> None:
     await promote(stores, "g", [said(number) for number in range(7)])
-    only_names = Fusion(dense=0, lexical=0, beside=0, answer=0, session=0)
+    only_names = Fusion(dense=0, lexical=0, neighbour=0, answer=0, session=0)
     assert await found(stores, query("what did ANN say?", fusion=only_names)) == [0, 2, 1, 3, 4, 5, 6]
     assert await found(stores, query("小王说了什么", fusion=only_names)) == [4, 0, 1, 2, 3, 5, 6]
     assert await found(stores, query("Ann and Bob, annual", fusion=only_names)) == list(range(7))
@@ -103,7 +103,7 @@ async def test_the_one_speaker_who_is_named_comes_first(stores: Stores) -> None:
 
 async def test_what_follows_a_question_is_lifted_by_it(stores: Stores) -> None:
     await promote(stores, "g", [said(number) for number in range(3)])
-    only = Fusion(dense=0, author=0, beside=0, session=0, answer=10)
+    only = Fusion(dense=0, author=0, neighbour=0, session=0, answer=10)
     best, *_ = await stores.longterm.search(replace(query("why did you move it", fusion=only), explain=True))
     assert best.memory.id.int - 1001 == 2
     assert best.parts is not None

@@ -48,6 +48,36 @@ async def test_the_newest_come_first_and_the_51st_leaves(stores: Stores) -> None
     assert [one.id.int for one in await stores.working.entries("g")] == list(range(59, 9, -1))
 
 
+async def test_an_agent_that_floods_replaces_its_own_entries(stores: Stores) -> None:
+    for number in range(5):
+        await stores.working.push(replace(entry(number), agent_id="quiet"))
+        await stores.working.push(replace(entry(5 + number), agent_id=None))
+    for number in range(100, 300):
+        await stores.working.push(replace(entry(number), agent_id='flooder "agent_key":""'))
+    found = [one.id.int for one in await stores.working.entries("g")]
+    assert found == [*range(299, 259, -1), 9, 4, 8, 3, 7, 2, 6, 1, 5, 0]
+
+
+async def test_an_agent_keeps_half_of_the_entries_while_others_need_the_room(stores: Stores) -> None:
+    for number in range(60):
+        await stores.working.push(replace(entry(number), agent_id="first"))
+    for number in range(100, 160):
+        await stores.working.push(replace(entry(number), agent_id="second"))
+    found = [one.id.int for one in await stores.working.entries("g")]
+    assert found == [*range(159, 134, -1), *range(59, 34, -1)]
+
+
+async def test_a_list_is_replaced_by_the_entries_that_pushing_keeps(stores: Stores) -> None:
+    agents = ("first", "first", "second", "first", "third", "first", "first")
+    pushed = [replace(entry(number), agent_id=agents[number % 7]) for number in range(150)]
+    for one in pushed:
+        await stores.working.push(one)
+    kept = await stores.working.entries("g")
+    await stores.working.replace("g", pushed[::-1])
+    assert await stores.working.entries("g") == kept
+    assert len(kept) == 50
+
+
 async def test_pushing_an_entry_again_leaves_it_there_once(stores: Stores) -> None:
     for number in (1, 2, 1):
         await stores.working.push(entry(number))

@@ -15,6 +15,7 @@ import httpx
 import psycopg
 import redis
 
+from clearwell.flow.working.capacity import read_capacity
 from clearwell.settings import Settings
 from tests.faults.checks import Damage, StoreChecker
 from tests.faults.faults import BUNDLED, PROXIED, STEPPED, Fault
@@ -195,7 +196,7 @@ class Campaign:
             self.outcome.unhealthy.append(f"{after}: clearwell {' '.join(words)}: {ran.code} {wrong} {ran.err[-300:]}")
 
     def _checker(self, world: World) -> StoreChecker:
-        return StoreChecker(world.postgres_url, world.valkey_url, working_size=self._settings.working_size)
+        return StoreChecker(world.postgres_url, world.valkey_url, capacity=read_capacity(self._settings))
 
 
 def tell_recovery(number: int, one: Round) -> str:

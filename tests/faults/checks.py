@@ -15,6 +15,7 @@ import psycopg
 import redis
 from psycopg.rows import dict_row
 
+from clearwell.records import WorkingCapacity
 from tests.faults.ledger import Kind, Ledger, Write
 
 HALF_DONE = {
@@ -97,8 +98,12 @@ WHERE p.group_id = ANY(%(groups)s) GROUP BY p.memory_id, p.content"""
 ENTRIES = """
 SELECT group_id, log_id, settled_at > %(since)s AND place <= %(size)s AS lives FROM (
     SELECT group_id, log_id, settled_at,
-        row_number() OVER (PARTITION BY group_id ORDER BY settled_at DESC, log_id DESC) AS place
-    FROM admissions WHERE group_id = ANY(%(groups)s) AND state = 'admitted' AND removed_at IS NULL) AS admitted
+        row_number() OVER (PARTITION BY group_id ORDER BY surplus, settled_at DESC, log_id DESC) AS place
+    FROM (
+        SELECT a.group_id, a.log_id, a.settled_at, row_number() OVER
+            (PARTITION BY a.group_id, q.agent_id ORDER BY a.settled_at DESC, a.log_id DESC) > %(agent_size)s AS surplus
+        FROM admissions a JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
+        WHERE a.group_id = ANY(%(groups)s) AND a.state = 'admitted' AND a.removed_at IS NULL) AS ranked) AS admitted
 """
 """What was admitted, and whether it must still be in working memory. What has expired may be there a little longer."""
 
@@ -123,10 +128,10 @@ class Damage:
 class StoreChecker:
     """Reads both stores at their own addresses."""
 
-    def __init__(self, postgres_url: str, valkey_url: str, *, working_size: int) -> None:
+    def __init__(self, postgres_url: str, valkey_url: str, *, capacity: WorkingCapacity) -> None:
         self._postgres_url = postgres_url
         self.valkey_url = valkey_url
-        self._size = working_size
+        self._capacity = capacity
 
     def list_unsettled(self) -> list[str]:
         """The work in the background that is still to be done, in words."""
@@ -142,7 +147,8 @@ class StoreChecker:
         Without ``since`` the load goes on meanwhile: only what each transaction must leave whole is compared.
         """
         writes = [write for write in ledger.of(groups) if write.acknowledged]
-        damage, params = Damage(), {"groups": list(groups), "since": since, "size": self._size}
+        damage, size = Damage(), self._capacity.size
+        params = {"groups": list(groups), "since": since, "size": size, "agent_size": self._capacity.agent_size}
         with psycopg.connect(self._postgres_url, connect_timeout=5, row_factory=dict_row) as connection:
 
             def read(statement: str) -> list[dict[str, Any]]:

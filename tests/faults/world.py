@@ -43,7 +43,7 @@ SETTINGS = {
 }
 """Times that let a round be short. They change how soon something happens and nothing else."""
 LOGGED = 40
-TRACEBACK, MOST_LOGGED = "Traceback", 6_000
+TRACEBACK, MAX_LOGGED = "Traceback", 6_000
 
 
 @dataclass
@@ -197,7 +197,7 @@ class World:
     def find_tracebacks(self) -> str:
         """What the processes of the program have logged of errors that they did not expect."""
         texts = [part.running.errors.read_text() for part in self.parts if part.running is not None]
-        return "\n".join(text[text.index(TRACEBACK) :][:MOST_LOGGED] for text in texts if TRACEBACK in text)
+        return "\n".join(text[text.index(TRACEBACK) :][:MAX_LOGGED] for text in texts if TRACEBACK in text)
 
     async def make_key(self) -> None:
         words = ("keys", "create", "--scope", "capture,read,review,admin", "--all-groups", "--json")

@@ -21,6 +21,7 @@ from clearwell.records import Retrieval, Source
 from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
 from clearwell.stores.valkey import TimedClient, ValkeyWorkingStore, open_client
+from tests.contract.ports import CAPACITY
 from tests.path import AGENT, LONG, OTHER, PERSON, said
 from tests.servers.embedding_api import EmbeddingApi
 from tests.servers.scripted import hang, reply
@@ -164,7 +165,7 @@ async def test_a_command_waits_for_working_memory_once_and_not_again() -> None:
         client = open_client(f"redis://127.0.0.1:{port}", pool_max=1, timeout_seconds=BUDGET)
         start = clock()
         with pytest.raises(WorkingMemoryUnavailable):
-            await ValkeyWorkingStore(client, SystemClock(), size=10, content_bytes=1000).entries("g")
+            await ValkeyWorkingStore(client, SystemClock(), capacity=CAPACITY, content_bytes=1000).entries("g")
         assert clock() - start < BUDGET + SLACK
         await client.aclose()
 
@@ -181,7 +182,7 @@ async def test_a_connection_that_is_reset_at_the_wrong_moment_is_no_internal_err
         pool = ConnectionPool(ResetConnection, host="127.0.0.1", port=silent.getsockname()[1])
         client = TimedClient(pool, seconds=BUDGET)
         with pytest.raises(WorkingMemoryUnavailable, match="closed"):
-            await ValkeyWorkingStore(client, SystemClock(), size=10, content_bytes=1000).entries("g")
+            await ValkeyWorkingStore(client, SystemClock(), capacity=CAPACITY, content_bytes=1000).entries("g")
         await client.aclose()
 
 

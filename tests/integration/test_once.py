@@ -108,7 +108,7 @@ class Machine(RuleBasedStateMachine):
 
         PostgresAdmissionBatch.settle = dies  # type: ignore[method-assign, assignment] # a crash has no port
         try:
-            self.run(self.clearwell.admitter.admit(self.group, [log_id]))
+            self.run(self.clearwell.admitter.admit_batch(self.group, [log_id]))
         except Crash:
             pass
         finally:

@@ -14,8 +14,9 @@ from clearwell.errors import InvalidInput, NotAllowed, NotFound, WorkingMemoryUn
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import QuarantineFilter
-from clearwell.records import Admission, CaptureReceipt, Outcome, Verdict
+from clearwell.records import Admission, AuditFilter, CaptureReceipt, Outcome, Verdict
 from clearwell.settings import Settings
+from clearwell.vocabulary import AuditAction
 from clearwell.worker import worker
 from tests.conftest import opened
 from tests.insights import rows
@@ -205,6 +206,9 @@ async def test_a_rejected_value_does_not_come_back_until_it_is_lifted(clearwell:
     memory = clearwell.memory
     made = (await memory.acting_as(PERSON).add_tombstone(REVIEWED, reason="it was only a test", group="g")).id
     assert (await memory.acting_as(PERSON).add_tombstone(REVIEWED.upper(), reason="again", group="g")).id == made
+    added = AuditFilter(action=AuditAction.ADD_TOMBSTONE)
+    (event,) = await memory.acting_as(PERSON).audit_events(group="g", where=added)
+    assert event.subject == f"tombstone {made}", "what was rejected before is not recorded as added"
     for text in (REVIEWED, REVIEWED.upper(), REVIEWED.replace("a", "а"), f"All is well today. {REVIEWED} That is all."):
         receipt = await memory.acting_as(AGENT).capture(said(text), wait=True)
         assert verdict(receipt, "tombstone").outcome is Outcome.FAIL

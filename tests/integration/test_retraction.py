@@ -7,6 +7,7 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
+from structlog.testing import capture_logs
 
 from clearwell.app import Clearwell
 from clearwell.errors import Conflict, EmbedderUnavailable
@@ -102,6 +103,20 @@ async def test_a_retraction_of_what_waits_is_undone_too(program: Program) -> Non
     assert await clearwell.promotion_completer.complete_due() == 0
     await clearwell.review.acting_as(PERSON).undo(retraction, group="g")
     assert (await clearwell.promotion_completer.complete_due(), await program.verified()) == (1, [LONG])
+
+
+async def test_a_retraction_rejects_values_without_the_model_and_logs_it(program: Program) -> None:
+    review = program.clearwell.review.acting_as(PERSON)
+    await program.promote(await program.capture())
+    preview = await review.preview_retraction(SESSION, group="g")
+    program.model.down = True
+    with capture_logs() as logged:
+        await review.retract(SESSION, token=preview.token, reason="made up", tombstones=True, group="g")
+    program.model.down = False
+    warning = {"event": "values rejected without vectors", "values": 1, "reason": "embedder_unavailable"}
+    assert [line for line in logged if line.items() >= warning.items()]
+    with pytest.raises(Conflict):
+        await program.clearwell.memory.acting_as(PERSON).promote(LONG, group="g")
 
 
 async def test_what_was_retracted_and_promoted_again_is_one_memory_after_the_undo(program: Program) -> None:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.flow.ingress.refinement import MOST_ATTEMPTS, merge_segments, place_quotations
+from clearwell.flow.ingress.refinement import MAX_ATTEMPTS, merge_segments, place_quotations
 from clearwell.flow.ingress.segmentation import segment_output
 from clearwell.models import LLMSegmenter, OpenAIChat
 from clearwell.records import FoundStatement, NewCapture, QuarantineRow, SegmentKind
@@ -133,7 +133,7 @@ async def test_a_model_that_stays_down_is_not_asked_for_ever(api: ChatApi, chat:
     path = make_path(chat)
     await capture(path)
     api.usually = reply(503, "overloaded")
-    for _ in range(MOST_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         assert len(await path.statements.find_due(now=path.clock.now(), limit=9)) == 1
         await path.program.statement_refiner.refine_due()
         path.clock.forward(timedelta(hours=1))

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.ingress.queue import PAUSE_PER_WORK, AdmissionQueue
+from clearwell.ports import Lease
 from clearwell.records import Admission, CaptureReceipt, Outcome, Vector
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
@@ -68,7 +69,8 @@ async def test_admission_pauses_between_batches_while_requests_wait() -> None:
     path = Path(embedder=embedder)
     path.queue.leave_rows()
     rows = [(await path.memory.acting_as(AGENT).capture(said(text))).id for text in (LONG, OTHER)]
-    queue = AdmissionQueue(path.admitter, batch=1, is_behind=lambda: True)
+    lease = Lease(holder=path.ids.new(), lasts=timedelta(minutes=1))
+    queue = AdmissionQueue(path.admitter, path.quarantine, lease, batch=1, is_behind=lambda: True)
     for row in rows:
         queue.offer("g", row)
     await queue.join()

@@ -9,7 +9,7 @@ from clearwell.adapters.cli.dossier import show_dossier, show_insights
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import WriterUnavailable
 from clearwell.messages import Language
-from clearwell.records import Dossier
+from clearwell.records import Contradiction, Dossier, Layer
 from clearwell.views.dossiers import DossierView
 from clearwell.views.insights import DigestInsightView, InsightView
 from tests.path import Path
@@ -115,3 +115,23 @@ async def test_what_stands_against_an_insight_is_not_counted_for_it(capsys: pyte
     shown = capsys.readouterr().out
     assert f"{support.rows} output, {support.agents} agents" in shown
     assert " · opposed: 1 · " in shown
+
+
+async def test_a_memory_that_the_digest_found_disputed_contradicts() -> None:
+    path = Path()
+    memory = await path.memory.promote(
+        "The payment gateway in Oslo must be replaced before the audit of concurrent requests.", group="g"
+    )
+    found = await first(path)
+    assert [one.relation for one in found.nearby] == ["near"]
+    against = Contradiction(
+        of=found.insight.sources[0].log_id,
+        against=memory.id,
+        layer=Layer.LONGTERM,
+        reason="conflict_number",
+        params={"new": "five", "known": "six"},
+    )
+    path.ledger.put(replace(found.insight, contradictions=(against,)))
+    shown = DossierView.from_dossier(await path.review.insight(found.insight.id, group="g"), "en", {})
+    assert [(one.relation, one.why) for one in shown.nearby] == [("contradicts", against.explanation("en"))]
+    assert [one.id for one in shown.contradicts] == [memory.id]

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.adapters.cli.quarantine import OutputState, TracedOutput, show_statements, trace_output
+from clearwell.adapters.cli.quarantine import TracedOutput, show_statements, trace_output
 from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import name_flag, write_reason, write_value
 from clearwell.errors import NotFound, WorkingMemoryUnavailable
@@ -13,6 +13,7 @@ from clearwell.records import Layer, NewCapture, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.testing import ManualClock, MemoryWorkingStore
 from clearwell.views.captures import VerdictView
+from clearwell.vocabulary import OutputState
 from tests.path import LONG, OTHER, Path, client_of, said
 
 DAY = timedelta(days=1)

@@ -14,10 +14,10 @@ from clearwell.errors import SchemaError
     ("text", "shown"),
     [
         ("plain\nlines\tand 中文 and 🙂", "plain\nlines\tand 中文 and 🙂"),
-        ("\x1b]0;title\x07", r"\x1b]0;title\x07"),
-        ("a\rb\x9b2J\x7f", r"a\x0db\x9b2J\x7f"),
-        ("\u202etxt.exe\u2066", r"\u202etxt.exe\u2066"),
-        ("שלום\u200f", "שלום\u200f"),
+        ("\x1b]0;title\x07", "⟦U+001B⟧]0;title⟦U+0007⟧"),
+        ("a\rb\x9b2J\x7f\r\nc", "a⟦U+000D⟧b⟦U+009B⟧2J⟦U+007F⟧\nc"),
+        ("\u202etxt.exe\u2066", "⟦U+202E⟧txt.exe⟦U+2066⟧"),
+        ("ze\u200bro ⚡️ \ufeff\u3164", "ze⟦U+200B⟧ro ⚡️ ⟦U+FEFF⟧⟦U+3164⟧"),
     ],
 )
 def test_control_characters_are_made_visible(text: str, shown: str) -> None:

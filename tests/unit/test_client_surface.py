@@ -27,6 +27,7 @@ WITHOUT_ROUTE = {
     "update_working_memory": "the other half of capture",
     "rebuild_working_memory": "maintenance by an operator: clearwell working rebuild",
     "cleanup_working_memory": "maintenance by an operator; entries that have expired are never returned",
+    "find_undoable": "for the console; decisions lists them",
     "group_of": "for adapters that are given an id alone",
 }
 """Methods of the library that the client does not have."""

@@ -1,5 +1,6 @@
 """How the console shows audit events: in words of both languages, with details by name."""
 
+import inspect
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -7,7 +8,9 @@ from uuid import UUID
 import pytest
 
 from clearwell.adapters.http.console.audit_lines import LineWriter, name_action
+from clearwell.flow.review.service import ReviewService
 from clearwell.messages import Language, catalogue
+from clearwell.service import MemoryManager
 from clearwell.views.audit import AuditEventView
 from clearwell.vocabulary import AuditAction
 
@@ -47,6 +50,14 @@ def test_outputs_are_shown_by_what_became_of_them_and_who_captured_them() -> Non
     assert fields["refused"].endswith(">277b3ce4</a> (–)")
 
 
+def test_a_change_and_what_was_erased_are_said_in_words() -> None:
+    _, _, fields = write("change group", "group g", changed=["system_prompt", "digest_cron"])
+    assert fields == {"changed": "system prompt, schedule of the digest"}
+    _, _, fields = write("forget", "session", counts={"insights": 1, "memories": 2})
+    assert fields == {"erased": "1 insight · 2 memories, with chunks and terms"}
+    assert write("make digest", "digest", "zh", rows=8)[2] == {"读取的产出数": "8"}
+
+
 def test_long_lists_are_counted_and_hostile_names_escaped() -> None:
     _, subject, fields = write("put agent", "agent <b>\u200b", memories=[ID] * 7, changed=["<i>"])
     assert subject == 'agent &lt;b&gt;<span class="hidden-character">⟦U+200B⟧</span>'
@@ -55,8 +66,25 @@ def test_long_lists_are_counted_and_hostile_names_escaped() -> None:
 
 
 def test_a_refusal_names_what_was_attempted() -> None:
-    action, subject, fields = write(
-        "refused", f"promote insight {ID}", why="right_missing", agent=None, rights=["read"]
+    detail: dict[str, Any] = {"why": "right_missing", "agent": None, "rights": ["read"], "needed": "review"}
+    action, subject, fields = write("refused", f"promote insight {ID}", **detail)
+    link = f'<a class="mono" href="/g/g/review?at={ID}" title="{ID}">2f67a772</a>'
+    assert (action, subject) == ("refused", f"promote the insight {link}")
+    assert fields == {
+        "reason": "the key lacks the scope",
+        "scopes of the key": "read",
+        "missing scope": "review",
+    }
+    assert write("refused", "working memory", "zh", **detail)[1:] == (
+        "读取工作记忆",
+        {"原因": "密钥缺少所需权限", "密钥的权限": "read", "缺少的权限": "review"},
     )
-    assert (action, subject) == ("refused", "promote insight 2f67a772")
-    assert fields == {"reason": "right_missing", "scopes": "read"}
+    assert write("refused", "decide on 3 insights", "zh")[1] == "批量作出决定 3"
+    assert write("refused", f"paint {ID}", why="painted")[1:] == ("paint 2f67a772", {"reason": "painted"})
+
+
+@pytest.mark.parametrize("facade", [MemoryManager, ReviewService])
+def test_every_method_that_can_refuse_has_a_name(facade: type) -> None:
+    methods = [name for name, value in vars(facade).items() if inspect.isfunction(value) and not name.startswith("_")]
+    unnamed = [name for name in methods if f"console_attempt_{name}" not in catalogue()]
+    assert set(unnamed) <= {"acting_as", "destination", "group_of"}

@@ -9,7 +9,9 @@ from clearwell.adapters.http.console.markdown import (
     host_of,
     render_beginning,
     render_markdown,
+    show_formulas,
     show_plain,
+    show_statement,
     show_unmarked,
 )
 from tests.hostile import HOSTILE
@@ -95,3 +97,37 @@ def test_a_highlight_is_where_it_was_named(part: str) -> None:
 def test_the_marks_of_a_very_long_text_stay() -> None:
     text = "**a** " * 10_000
     assert show_unmarked(text) == text
+
+
+def test_nothing_that_markdown_leaves_out_is_hidden() -> None:
+    text = (
+        'A [garden](http://x.example "ONE") and ![plan](http://x.example/p.png "TWO").\n\n[//]: # (THREE)\n\n'
+        '[note]: http://x.example "FOUR"\n\n```python FIVE\nx = 1\n```\n\nA&#8203;B'
+    )
+    html = render_markdown(text)
+    for said in ("ONE", "TWO", "THREE", "FOUR", "FIVE", "&amp;#8203;"):
+        assert said in html
+
+
+def test_a_formula_between_double_dollars_in_a_sentence_has_no_stray_dollars() -> None:
+    shown = render_markdown("The cost is $$c = a + b$$ in each run, and <b>$$x < 1$$</b>.")
+    assert '<span class="math inline">c = a + b</span>' in shown
+    assert "$" not in shown
+    assert "x &lt; 1" in shown
+    assert shown.count("<p>") == 1
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_formulas_in_plain_text_add_only_harmless_tags(text: str) -> None:
+    for shown in (show_formulas(text), show_statement(f"{text} $x$"), highlight(f"{text} $x$", 0, 3)):
+        left = ALLOWED.sub("", str(shown).replace('<mark id="statement">', "").replace("</mark>", ""))
+        assert "<" not in left, shown
+
+
+def test_formulas_are_found_in_plain_text_and_all_else_is_kept() -> None:
+    shown = show_formulas("Costs $5 or $6.\n\n**E** is $m c^2$: $$\\sum_{i} x_i$$ <b>\u200b")
+    assert shown == (
+        'Costs $5 or $6.\n\n**E** is <span class="math inline">m c^2</span>: '
+        '<span class="math block">\\sum_{i} x_i</span> &lt;b&gt;<span class="hidden-character">⟦U+200B⟧</span>'
+    )
+    assert show_statement("**E** is $m c^2$") == 'E is <span class="math inline">m c^2</span>'

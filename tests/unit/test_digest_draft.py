@@ -302,6 +302,15 @@ def test_a_series_is_no_agreement() -> None:
     assert result.report["series"] == 1
 
 
+def test_what_has_more_than_four_values_is_a_series_and_no_dispute() -> None:
+    things = ("quarterly slides", "glossary", "newsletter", "printer on floor two")
+    texts = [f"I have summarised the {things[at % 4]} in {10 + at} bullet points as requested." for at in range(12)]
+    rows = [row(at, "gateway", text, f"agent-{at}") for at, text in enumerate(texts)]
+    result = drafted([*rows, *said("report", ["x", "y", "z"], start=40)])
+    assert [one.support.agents for one in result.drafts] == [3]
+    assert result.report["series"] == 1
+
+
 def test_a_dispute_without_agreement_is_shown_and_flagged() -> None:
     rows = [
         row(at, "retention", f"Compliance requires that we retain audit logs for {days} days.", f"agent-{at}")

@@ -54,7 +54,7 @@ def ended(
 ) -> Digest:
     drafts = Drafts(drafts=(), report={"capped": capped or {}, "waiting": waiting})
     gathered = DigestRows(candidates=[statement(log_id) for log_id in considered], considered=considered, empty=empty)
-    return DigestOutcomes(Settings(digest_looks=4)).ended(RUN, gathered, drafts, Texts(insights=insights))
+    return DigestOutcomes(Settings(digest_looks=4)).finish(RUN, gathered, drafts, Texts(insights=insights))
 
 
 def test_what_is_looked_at_for_the_last_time_is_not_called_a_candidate() -> None:
@@ -97,6 +97,6 @@ async def test_a_digest_without_insights_says_why(agents: int) -> None:
     await keep(path, *rows)
     digest = await made(path)
     assert (digest.insights, digest.note) == ((), "digest_no_insight")
-    assert "repeat one sentence with other values, as a log does" in str(digest.explanation("en"))
+    assert "repeat one sentence with different values, like a log" in str(digest.explanation("en"))
     asked = await path.memory.digest(digest.id)
     assert "candidates for the next digests" in str(asked.explanation("en"))

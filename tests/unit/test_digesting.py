@@ -120,7 +120,7 @@ async def test_agreement_and_repeats_become_one_insight_that_quotes_its_sources(
     assert (insight.written_by, insight.support.agents) == (Writer.EXTRACTIVE, 2)
     assert insight.summary == GATEWAY
     assert insight.embedding_model == "words"
-    assert all(one.embedding is not None for one in await path.digest_store.undecided("g", "words"))
+    assert all(one.embedding is not None for one in await path.digest_store.list_undecided("g", "words"))
     assert digest.report["without_vector"] == 0
     assert path.ledger.marks[("g", alone)].considered == 1
 
@@ -524,7 +524,7 @@ async def test_waiting_is_told_only_where_there_is_something_to_wait_for(monkeyp
     assert "digest_stage_reading" in told
 
 
-async def test_rows_are_compared_without_refrains_and_with_them_where_the_model_is_down() -> None:
+async def test_rows_are_compared_without_boilerplate_and_with_it_where_the_model_is_down() -> None:
     class Listening(FailingEmbedder):
         heard: list[str]
 

@@ -12,9 +12,8 @@ import pytest
 from clearwell.adapters.cli.models import check
 from clearwell.errors import JudgeUnavailable, Unavailable
 from clearwell.evaluation.advice import advise
-from clearwell.evaluation.calls import MOST_IN_A_ROW, Call, CallSeries, EvaluationOptions
+from clearwell.evaluation.calls import MAX_IN_A_ROW, Call, CallSeries, EvaluationOptions
 from clearwell.evaluation.cases import (
-    LANGUAGES,
     CaseKind,
     OutputFault,
     WriterCase,
@@ -25,7 +24,7 @@ from clearwell.evaluation.cases import (
 from clearwell.evaluation.requirements import REQUIREMENTS
 from clearwell.evaluation.results import summarise_latency
 from clearwell.flow.digest.inventions import find_invented
-from clearwell.messages import Language, catalogue
+from clearwell.messages import LANGUAGES, Language, catalogue
 from clearwell.models.judge import detect_language
 from clearwell.records import (
     EvaluationStatus,
@@ -156,7 +155,7 @@ async def test_failures_that_may_pass_stop_the_series_in_a_row_only() -> None:
     await series.ask(now_and_then.ask, range(6))
     assert not series.stopped
     always, series = Answers(*[SLOW] * 6), CallSeries(OPTIONS, total=6)
-    assert len(await series.ask(always.ask, range(6))) == MOST_IN_A_ROW
+    assert len(await series.ask(always.ask, range(6))) == MAX_IN_A_ROW
     assert series.problem is SLOW
 
 

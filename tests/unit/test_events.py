@@ -1,14 +1,18 @@
 """Events on twins: what each change announces, and that failing to write an event harms nothing."""
 
+import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import pairwise
+from typing import ClassVar
 from uuid import UUID
 
 import pytest
 from structlog.testing import capture_logs
 
 from clearwell.flow.counters import Counters
-from clearwell.flow.events.publisher import MAX_WAITING, EventPublisher
+from clearwell.flow.events.publisher import MAX_WAITING, WRITE_DELAY, EventPublisher
 from clearwell.messages import catalogue
 from clearwell.ports import BEGINNING
 from clearwell.records import (
@@ -16,6 +20,7 @@ from clearwell.records import (
     Action,
     Admission,
     DecisionRequest,
+    Event,
     EventType,
     Json,
 )
@@ -229,6 +234,28 @@ async def test_after_an_outage_readers_are_reset() -> None:
     assert promoted.type is EventType.PROMOTED
     await path.memory.promote(THIRD, group="g")
     assert (await types(path)).count(EventType.RESET) == 1
+
+
+async def test_a_steady_flow_of_events_is_written_in_batches() -> None:
+    class FlowingEvents(MemoryEvents):
+        """Each time events are written, one more is published."""
+
+        times: ClassVar[list[float]] = []
+        written = asyncio.Event()
+
+        async def append(self, events: Sequence[Event]) -> None:
+            self.times.append(asyncio.get_running_loop().time())
+            if len(self.times) < 5:
+                publisher.publish(EventType.CAPTURED, "g")
+            else:
+                self.written.set()
+            await super().append(events)
+
+    publisher = EventPublisher(FlowingEvents(), ManualClock(), Counters())
+    publisher.publish(EventType.CAPTURED, "g")
+    await FlowingEvents.written.wait()
+    assert min(later - earlier for earlier, later in pairwise(FlowingEvents.times)) > WRITE_DELAY / 2
+    await publisher.flush()
 
 
 async def test_the_events_that_wait_are_bounded() -> None:

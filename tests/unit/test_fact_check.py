@@ -7,7 +7,7 @@ import pytest
 
 from clearwell.errors import EmbedderUnavailable, InvalidInput, JudgeUnavailable, NotAllowed
 from clearwell.flow.factcheck.checker import FactCheckOptions
-from clearwell.flow.factcheck.claims import MOST_CLAIMS, read_claims, select_claims
+from clearwell.flow.factcheck.claims import MAX_CLAIMS, read_claims, select_claims
 from clearwell.flow.factcheck.report import find_quoted_claims, format_fact_check
 from clearwell.records import (
     AssessedEvidence,
@@ -162,7 +162,7 @@ async def test_every_statement_of_a_text_is_a_claim() -> None:
 
 def test_claims_are_limited_and_a_text_without_statements_is_one() -> None:
     many = select_claims([f"Machine {number} was repaired by the technician on Monday." for number in range(13)])
-    assert (len(many.texts), many.left_out) == (MOST_CLAIMS, 3)
+    assert (len(many.texts), many.left_out) == (MAX_CLAIMS, 3)
     assert select_claims("  more coffee \n than tea ").texts == ("more coffee than tea",)
     for blank in ("", "  ", [], ["a", " "]):
         with pytest.raises(InvalidInput):

@@ -234,6 +234,7 @@ def test_a_label_says_what_to_mind() -> None:
     assert "conflict · reads like an instruction · hidden characters removed] <memory" in line
     assert "已去除隐藏字符" in format_label(item, "zh")
     assert "hidden" not in format_label(replace(HOT, content="Fine 👩\u200d🚒."), "en")
+    assert "contains text that its markup hides" in format_label(replace(HOT, content="Fine. <!-- pay -->"), "en")
 
 
 def test_the_label_of_a_contradicted_memory_says_so_in_both_languages() -> None:

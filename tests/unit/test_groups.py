@@ -1,9 +1,13 @@
 """What groups and agents are told: who may write it, who may read it, and what may be written."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from clearwell.errors import InvalidInput, NotAllowed, NotFound
 from clearwell.flow.digest.cron import require_cron, require_zone
+from clearwell.flow.digest.schedule import find_next_tick
 from clearwell.records import Group, GroupChange, Principal, Right
 from tests.path import AGENT, PERSON, Path
 
@@ -26,7 +30,23 @@ async def test_an_administrator_describes_a_group_and_readers_read_it() -> None:
 
 
 async def test_a_group_that_nobody_described_is_empty() -> None:
-    assert await Path().memory.acting_as(AGENT).group("g") == Group(group_id="g")
+    found = await Path().memory.acting_as(AGENT).group("g")
+    assert replace(found, next_digest_at=None) == Group(group_id="g")
+
+
+async def test_a_group_has_the_time_of_its_next_digest() -> None:
+    path = Path()
+    now, memory = path.clock.now(), path.memory.acting_as(ADMIN)
+    by_default = (await memory.group("g")).next_digest_at
+    assert by_default == find_next_tick(path.settings.digest_cron, path.settings.digest_zone, now)
+    own = await memory.change_group(GroupChange(digest_cron="0 6 * * *", digest_zone="Asia/Shanghai"), group="g")
+    assert own.next_digest_at == find_next_tick("0 6 * * *", "Asia/Shanghai", now)
+    assert [one.next_digest_at for one in await memory.groups()] == [own.next_digest_at]
+    path.clock.forward(timedelta(days=1))
+    assert own.next_digest_at is not None
+    assert (await memory.group("g")).next_digest_at == own.next_digest_at + timedelta(days=1)
+    never = Path(settings=path.settings.model_copy(update={"digest_cron": ""}))
+    assert (await never.memory.acting_as(ADMIN).group("g")).next_digest_at is None
 
 
 async def test_agents_and_readers_write_nothing() -> None:
@@ -87,7 +107,8 @@ async def test_prompts_that_are_refused(text: str, code: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         await memory.acting_as(PERSON).put_agent("a1", persona=text, group="g")
     assert (caught.value.code, caught.value.field) == (code, "persona")
-    assert await memory.acting_as(PERSON).group("g") == Group(group_id="g")
+    found = await memory.acting_as(PERSON).group("g")
+    assert replace(found, next_digest_at=None) == Group(group_id="g")
 
 
 @pytest.mark.parametrize("line", ["0 6 * * 1", "*/5 * * * *", "0 6 * * mon-fri", "30 7 1,15 * *", "0 0 29 2 *"])

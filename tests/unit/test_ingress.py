@@ -16,7 +16,7 @@ from clearwell.flow.ingress.policies import policy_of
 from clearwell.messages import catalogue
 from clearwell.records import Capture, Json, Judgement, Layer, Outcome, Sighting, Tombstone, TombstoneKind, Verdict
 from clearwell.settings import NodePolicy, Settings
-from clearwell.text.machine_address import Address
+from clearwell.text.injection import InjectionKind
 from clearwell.text.segments import segment
 
 SETTINGS = Settings()
@@ -104,7 +104,7 @@ def test_text_about_the_matter_gives_no_instruction() -> None:
 
 
 def test_every_way_to_speak_to_the_machine_has_words() -> None:
-    assert {f"address_{one}" for one in Address} <= set(catalogue())
+    assert {f"address_{one}" for one in InjectionKind} <= set(catalogue())
 
 
 def test_an_output_with_a_claim_or_a_decision_has_substance() -> None:

@@ -1,13 +1,17 @@
 """What a tombstone holds back, and what is free when it is lifted."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from structlog.testing import capture_logs
 
 from clearwell.errors import Conflict
 from clearwell.records import Action
+from clearwell.testing import MemoryTombstones
+from clearwell.vocabulary import AuditAction
 from tests.path import LONG, OTHER, Path
 from tests.unit.test_review import Weak, decide, insight, offered, verified
 
@@ -52,6 +56,41 @@ async def test_a_value_is_rejected_without_the_model() -> None:
     model.down = False
     with pytest.raises(Conflict):
         await path.memory.promote(LONG, group="g")
+
+
+async def reject_by_hand(path: Path, model: Weak) -> None:
+    model.down = True
+    await path.memory.add_tombstone(LONG, reason="made up", group="g")
+
+
+async def reject_insight(path: Path, model: Weak) -> None:
+    model.down = True
+    await decide(path, Action.REJECT, await offered(path, LONG), reason="made up")
+
+
+@pytest.mark.parametrize("reject", [reject_by_hand, reject_insight])
+async def test_a_tombstone_without_a_vector_has_no_model_and_is_logged(
+    reject: Callable[[Path, Weak], Awaitable[None]],
+) -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    with capture_logs() as logged:
+        await reject(path, model)
+    tombstones = path.program.stores.tombstones
+    assert isinstance(tombstones, MemoryTombstones)
+    ((_, _, vector, vector_model),) = tombstones.list_in_force("g")
+    assert (vector, vector_model) == (None, None)
+    warning = {"event": "values rejected without vectors", "values": 1, "reason": "embedder_unavailable"}
+    assert [line for line in logged if line.items() >= warning.items()]
+
+
+async def test_a_value_that_is_rejected_again_is_recorded_once() -> None:
+    path = Path()
+    made = await path.memory.add_tombstone(LONG, reason="made up", group="g")
+    again = await path.memory.add_tombstone(LONG.upper(), reason="again", group="g")
+    assert again.tombstone_id == made.tombstone_id
+    added = [event.subject for event in path.decisions.events if event.action == AuditAction.ADD_TOMBSTONE]
+    assert added == [f"tombstone {made.tombstone_id}"]
 
 
 async def test_a_value_that_two_insights_were_rejected_for_stays_out_until_both_are_undone() -> None:

@@ -13,7 +13,18 @@ import pytest
 
 import clearwell.errors
 from clearwell.errors import ClearwellError
-from clearwell.messages import FOLDER, Catalogue, catalogue, say
+from clearwell.messages import (
+    FOLDER,
+    LANGUAGES,
+    Catalogue,
+    catalogue,
+    is_language,
+    join_names,
+    join_pair,
+    join_sentences,
+    say,
+)
+from clearwell.vocabulary import Flag, IngressCheck
 
 SOURCE = Path(clearwell.errors.__file__).parent
 CODES = sorted(catalogue())
@@ -26,12 +37,18 @@ def placeholders(sentence: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(sentence) if name is not None}
 
 
+def has_words(sentence: str) -> bool:
+    """Whether a sentence has letters outside of its placeholders."""
+    return any(char.isalpha() for text, *_ in Formatter().parse(sentence) for char in text)
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_a_sentence_is_there_in_both_languages(code: str) -> None:
     entry = catalogue()[code]
     assert set(entry) == {"en", "zh"}
     assert all(sentence.strip() == sentence != "" for sentence in entry.values())
-    assert any("\u4e00" <= char <= "\u9fff" for char in entry["zh"])
+    if has_words(entry["en"]):
+        assert any("\u4e00" <= char <= "\u9fff" for char in entry["zh"])
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -138,6 +155,12 @@ IN_TEMPLATE = re.compile(r"""say\(\s*["'](\w+)["'](\s*~)?""")
 """A code in a template, and whether it is the beginning of several."""
 
 
+def test_every_check_and_flag_has_a_name() -> None:
+    named = {*(f"check_{check}" for check in IngressCheck), *(f"flag_{flag}_name" for flag in Flag)}
+    assert not named - {*CODES}
+    assert not {f"flag_{flag}" for flag in Flag} - {*CODES}
+
+
 def codes_in_templates() -> tuple[set[str], set[str]]:
     """The codes that templates name, and the beginnings of those that they put together."""
     found = [match for path in SOURCE.rglob("*.html") for match in IN_TEMPLATE.finditer(path.read_text("utf-8"))]
@@ -177,3 +200,18 @@ def test_every_sentence_is_used() -> None:
         if code not in written | whole and not families.fullmatch(code) and not code.startswith(tuple(beginnings))
     ]
     assert not [code for code in unused if not code.startswith(COUNTED)]
+
+
+def test_a_chinese_value_in_a_chinese_sentence_has_no_spaces_around_it() -> None:
+    said = say("conflict_number", "zh", new="五百欧元", known="七百欧元")
+    assert said == "数字不同：此处为“五百欧元”，已有内容为“七百欧元”。"
+
+
+def test_every_language_is_known_and_has_its_punctuation() -> None:
+    for language in LANGUAGES:
+        assert is_language(language)
+        assert join_names(["a", "b"], language) != "ab"
+        assert join_pair("a", "b", language) != "ab"
+        assert join_sentences(["A.", "B."], language).endswith("B.")
+    assert not is_language("xx")
+    assert not is_language(None)

@@ -18,7 +18,7 @@ from clearwell.errors import (
     WorkingMemoryUnavailable,
 )
 from clearwell.flow.ingress.redaction import redact_verdicts
-from clearwell.flow.ingress.segmentation import MOST_VECTORS
+from clearwell.flow.ingress.segmentation import MAX_VECTORS
 from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.ports import QuarantineFilter, SearchQuery
@@ -157,7 +157,7 @@ async def test_a_statement_of_a_longer_memory_is_known() -> None:
 
 async def test_an_output_of_very_many_statements_is_compared_in_part_and_not_dropped() -> None:
     path = Path()
-    lines = [f"Shelf {number} of the archive holds {number + 7} boxes of paper." for number in range(MOST_VECTORS + 1)]
+    lines = [f"Shelf {number} of the archive holds {number + 7} boxes of paper." for number in range(MAX_VECTORS + 1)]
     await path.memory.acting_as(AGENT).capture(said("\n\n".join(lines[:-1])), wait=True)
     more = await path.memory.acting_as(AGENT).capture(said("\n\n".join([*lines[:-1], THIRD])), wait=True)
     assert more.admission is Admission.ADMITTED

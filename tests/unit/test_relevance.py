@@ -8,11 +8,11 @@ import pytest
 from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.flow.retrieval.entry_index import EntryIndex
 from clearwell.flow.retrieval.relevance import (
-    LEAST_BY_COSINE,
-    Evidence,
+    MIN_BY_COSINE,
+    QueryMatch,
     compute_relevance,
     limit_unverified,
-    rate_evidence,
+    rate_match,
     read_words,
     relate_to_best,
 )
@@ -72,25 +72,25 @@ def test_words_alone_put_nothing_unverified_first(cosine: float | None, words: f
     usual = compute_relevance(EMBEDDER, cosine, words) or 0.0
     by_vector = 0.0 if cosine is None else EMBEDDER.relevance(cosine)
     found = limit_unverified(usual, by_vector, first=first)
-    if by_vector >= LEAST_BY_COSINE or usual < first:
+    if by_vector >= MIN_BY_COSINE or usual < first:
         assert found == usual
     else:
         assert by_vector <= found < first
 
 
 def test_each_kind_of_evidence_raises_the_relevance_of_working_memory() -> None:
-    weak = Evidence(words=0.1, vector=0.2, names=0.0)
-    lowest = rate_evidence(weak)
+    weak = QueryMatch(words=0.1, vector=0.2, names=0.0)
+    lowest = rate_match(weak)
     assert lowest is not None
     assert 0 <= lowest < 0.4
     for stronger in (replace(weak, words=0.9), replace(weak, vector=0.9), replace(weak, names=1.0)):
-        assert (rate_evidence(stronger) or 0) > lowest
-    assert (rate_evidence(replace(weak, names=-1.0)) or 0) < lowest
+        assert (rate_match(stronger) or 0) > lowest
+    assert (rate_match(replace(weak, names=-1.0)) or 0) < lowest
 
 
 def test_without_vectors_working_memory_is_rated_by_words_alone() -> None:
-    assert rate_evidence(Evidence(words=0.0, vector=None, names=1.0)) is None
-    assert rate_evidence(Evidence(words=0.6, vector=None, names=-1.0)) == read_words(0.6)
+    assert rate_match(QueryMatch(words=0.0, vector=None, names=1.0)) is None
+    assert rate_match(QueryMatch(words=0.6, vector=None, names=-1.0)) == read_words(0.6)
 
 
 def test_an_entry_is_as_relevant_as_its_rank_is_near_to_the_best() -> None:

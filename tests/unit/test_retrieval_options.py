@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from clearwell.errors import InvalidInput
-from clearwell.flow.retrieval.metadata_filters import MOST_CONDITIONS, MOST_STEPS, MOST_VALUES, read_filters
+from clearwell.flow.retrieval.metadata_filters import MAX_CONDITIONS, MAX_STEPS, MAX_VALUES, read_filters
 from clearwell.flow.retrieval.options import RetrieveOptions, plan_retrieval
 from clearwell.records import NewMemory, Operator, Origin, Source
 from clearwell.settings import Settings
@@ -27,7 +27,7 @@ BAD_FILTERS = [
     ("filters_operator", [{"key": "a", "op": "= 1; --", "value": 1}]),
     ("filters_key", {"": 1}),
     ("filters_key", {"a..b": 1}),
-    ("filters_key", {".".join("a" * (MOST_STEPS + 1)): 1}),
+    ("filters_key", {".".join("a" * (MAX_STEPS + 1)): 1}),
     ("filters_key", {"a" * 201: 1}),
     ("filters_key", [{"key": [], "value": 1}]),
     ("filters_key", [{"key": [1], "value": 1}]),
@@ -41,7 +41,7 @@ BAD_FILTERS = [
     ("filters_form", [{"key": "n", "op": "ne"}]),
     ("filters_list", {"a": {"in": "abc"}}),
     ("filters_list", {"a": {"in": []}}),
-    ("filters_list", {"a": {"nin": list(range(MOST_VALUES + 1))}}),
+    ("filters_list", {"a": {"nin": list(range(MAX_VALUES + 1))}}),
     ("filters_bool", {"a": {"exists": 1}}),
     ("filters_order", {"a": {"gt": True}}),
     ("filters_order", {"a": {"lte": None}}),
@@ -50,7 +50,7 @@ BAD_FILTERS = [
     ("filters_value", {"a": float("nan")}),
     ("filters_value", {"a": {"eq": {"b": 1}}}),
     ("filters_value", {"a": "x" * 1001}),
-    ("filters_many", {f"k{number}": 1 for number in range(MOST_CONDITIONS + 1)}),
+    ("filters_many", {f"k{number}": 1 for number in range(MAX_CONDITIONS + 1)}),
 ]
 BAD_OPTIONS = [
     ("time_range_twice", RetrieveOptions(time_range_days=1, since=NOW - DAY)),
@@ -199,7 +199,7 @@ async def test_explained_items_say_what_their_scores_are_made_of() -> None:
 
 async def test_a_weight_of_zero_switches_its_part_off() -> None:
     path = Path(
-        settings=Settings(fusion_lexical=0, fusion_author=0, fusion_beside=0, fusion_answer=0, fusion_session=0)
+        settings=Settings(fusion_lexical=0, fusion_author=0, fusion_neighbour=0, fusion_answer=0, fusion_session=0)
     )
     await path.memory.promote(OTHER, group="g", author="Ann", session_id="s")
     options = RetrieveOptions(explain=True)
@@ -207,7 +207,7 @@ async def test_a_weight_of_zero_switches_its_part_off() -> None:
     assert item.explanation is not None
     parts = item.explanation.parts
     assert parts is not None
-    assert (parts.lexical, parts.author, parts.beside, parts.answer, parts.session) == (0, 0, 0, 0, 0)
+    assert (parts.lexical, parts.author, parts.neighbour, parts.answer, parts.session) == (0, 0, 0, 0, 0)
     assert parts.dense > 0
 
 

@@ -27,7 +27,7 @@ from clearwell.records import (
     stated_confidence,
 )
 from clearwell.testing import WordEmbedder
-from tests.path import AGENT, LONG, OTHER, Path, said
+from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
 
 THIRD = "Customers in Japan are billed in yen since the second quarter, and no longer in dollars."
 
@@ -347,6 +347,21 @@ async def test_merged_insights_are_one_and_are_separated_as_they_were() -> None:
             await decide(path, Action.MERGE, one, others=others)
 
 
+async def test_a_dossier_leaves_out_contradictions_with_memories_that_are_no_longer_valid() -> None:
+    path = Path()
+    known = await path.memory.promote(OTHER, group="g")
+    one = await offered(path, LONG, said(LONG))
+    (row,) = (source.log_id for source in (await insight(path, one)).sources)
+    against = Contradiction(of=row, against=known.id, layer=Layer.LONGTERM, reason="conflict_number")
+    path.ledger.put(replace(await insight(path, one), contradictions=(against,)))
+    assert (await path.review.insight(one, group="g")).insight.contradictions == (against,)
+    await path.memory.promote(f"{OTHER} No longer.", group="g", supersedes=known.id)
+    assert (await path.review.insight(one, group="g")).insight.contradictions == ()
+    await decide(path, Action.REJECT, one, reason="wrong")
+    rejected = await path.review.insight(one, group="g")
+    assert (rejected.rejected, "near_rejected" in rejected.flags) == (None, False)
+
+
 async def test_a_merge_keeps_the_contradictions_of_all_and_its_undo_gives_back_what_each_had() -> None:
     path = Path()
     one, two = await offered(path, LONG, said(LONG)), await offered(path, OTHER, said(OTHER))
@@ -449,3 +464,20 @@ async def test_agents_decide_nothing_and_read_nothing_of_review() -> None:
         await path.review.acting_as(AGENT).promote_row(one, NewMemory(content=""), group="g")
     assert [event.action for event in path.audit.events] == ["refused"] * 8
     assert path.ledger.decisions("g") == []
+
+
+async def test_the_last_decision_of_a_person_that_can_be_undone() -> None:
+    path = Path()
+    one, two = await offered(path, LONG), await offered(path, OTHER)
+    assert await path.review.find_undoable(group="g") is None
+    first = await decide(path, Action.SNOOZE, one, days=7)
+    second = await decide(path, Action.REJECT, two, reason="no")
+    found = await path.review.find_undoable(group="g")
+    assert found is not None
+    assert found.id == second.decision_id
+    await decide(path, Action.UNDO, two)
+    found = await path.review.find_undoable(group="g")
+    assert found is not None
+    assert found.id == first.decision_id
+    by_another = path.review.acting_as(replace(PERSON, name="key:another"))
+    assert await by_another.find_undoable(group="g") is None

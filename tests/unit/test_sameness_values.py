@@ -6,12 +6,12 @@ import pytest
 
 from clearwell.comparison import RuleComparison
 from clearwell.comparison.value_rules import Value
-from clearwell.comparison.values import agree, values_in
+from clearwell.comparison.values import agree, find_values
 from clearwell.records import Relation
 
 
 def read(text: str) -> list[Value]:
-    return [value for _, _, value in values_in(unicodedata.normalize("NFKC", text).lower())]
+    return [value for _, _, value in find_values(unicodedata.normalize("NFKC", text).lower())]
 
 
 def keys(text: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.ingress.echo import OwnText, blank_fences, remove_fences
 from clearwell.flow.ingress.segmentation import (
-    MOST_VECTORS,
+    MAX_VECTORS,
     mark_quotations,
     place_statements,
     read_statements,
@@ -56,6 +56,25 @@ async def test_an_admitted_output_has_its_statements_with_vectors() -> None:
     (entry,) = await path.memory.acting_as(AGENT).working_memory(group="g")
     assert [entry.content[one.start : one.end] for one in entry.statements] == [LONG, OTHER]
     assert await path.statement_updater.update_outdated() == 0
+
+
+@pytest.mark.parametrize(("count", "whole"), [(2, True), (3, True), (4, False)])
+async def test_a_short_entry_has_the_vector_of_its_whole_text_also_when_rebuilt(count: int, whole: bool) -> None:
+    path = Path()
+    facts = (
+        LONG,
+        OTHER,
+        "Invoices above ten thousand euros need two approvals.",
+        "The pool now has forty connections.",
+    )
+    content = f"Hello everybody! {' '.join(facts[:count])}"
+    await path.memory.acting_as(AGENT).capture(said(content), wait=True)
+    await path.program.rebuilder.rebuild_group("g")
+    (entry,) = await path.memory.acting_as(AGENT).working_memory(group="g")
+    assert len(entry.statements) == count
+    (vector,) = await path.embedder.embed([content])
+    assert entry.embedding is not None
+    assert np.allclose(entry.embedding, vector, atol=0.01) is whole
 
 
 async def test_a_refused_output_gets_vectors_from_the_worker() -> None:
@@ -150,7 +169,7 @@ def test_only_so_many_statements_get_vectors() -> None:
     content = "\n".join(f"- Shelf {number} of the archive holds {number} boxes of paper." for number in range(100))
     segments = segment_output(content)
     assert sum(one.is_statement for one in segments) == 100
-    assert len(read_statements(content, segments)) == MOST_VECTORS
+    assert len(read_statements(content, segments)) == MAX_VECTORS
 
 
 def test_hidden_characters_do_not_change_what_is_embedded() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from clearwell.text.segments import (
     LONGEST_CHINESE_HEADLINE,
     LONGEST_HEADLINE,
-    MOST_SEGMENTS,
+    MAX_SEGMENTS,
     bare_text,
     segment,
     self_contained,
@@ -194,7 +194,7 @@ def test_quotation_marks_around_a_statement_are_removed() -> None:
 
 
 def test_what_stands_behind_the_most_segments_is_left_out() -> None:
-    assert len(segment("The valve leaks. " * (MOST_SEGMENTS + 50))) == MOST_SEGMENTS
+    assert len(segment("The valve leaks. " * (MAX_SEGMENTS + 50))) == MAX_SEGMENTS
 
 
 @pytest.mark.parametrize(

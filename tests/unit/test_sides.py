@@ -104,3 +104,17 @@ async def test_a_merged_insight_has_the_sides_of_all_until_the_merge_is_undone()
         await decide(path, Action.PROMOTE, plain)
     await decide(path, Action.UNDO, plain)
     assert (await insight(path, plain)).sides == before == ()
+
+
+async def test_a_headline_that_was_cut_is_promoted_as_the_whole_statement() -> None:
+    path = Path()
+    whole = f"{MONDAY[:-1]}, {'which takes long, ' * 12}and then **the lease** of the building ends."
+    plain = whole.replace("**", "")
+    one = await offered(path, f"{plain[:190]}…", said(whole))
+    found = await insight(path, one)
+    source = replace(found.sources[0], statement=whole, span=(0, len(whole)))
+    path.ledger.put(replace(found, sources=(source,)))
+    await decide(path, Action.PROMOTE, one)
+    assert verified(path) == [plain]
+    (decision,) = await path.review.decisions(group="g")
+    assert (decision.text_before, decision.text_after) == (None, None)

@@ -246,6 +246,29 @@ except KeyboardInterrupt:
         assert process.wait(20) == 0
 
 
+def test_an_interruption_at_any_moment_ends_the_coroutine() -> None:
+    script = """
+import asyncio, os, signal
+from clearwell.sync.loop_thread import LoopThread
+loop, begun, ended = LoopThread(), [], []
+async def wait():
+    begun.append(True)
+    os.kill(os.getpid(), signal.SIGINT)  # the caller may not wait for the result yet
+    try:
+        await asyncio.sleep(60)
+    finally:
+        ended.append(True)
+for number in range(500):
+    try:
+        loop.run(wait())
+    except KeyboardInterrupt:
+        loop.run(asyncio.sleep(0.001))
+print(len(begun), len(ended))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("500 500\n", "")
+
+
 def test_the_client_has_the_records_of_the_library() -> None:
     path = Path()
     app = create_app(path.settings)

@@ -24,6 +24,7 @@ from clearwell.records import (
     DigestStatus,
     Dossier,
     Group,
+    IngressCount,
     Insight,
     InsightSide,
     InsightSource,
@@ -41,7 +42,7 @@ from clearwell.records import (
     Verdict,
     Writer,
 )
-from clearwell.views.captures import CaptureBatchView, CaptureView
+from clearwell.views.captures import CaptureBatchView, CaptureView, IngressCountsView
 from clearwell.views.context import ContextView
 from clearwell.views.decisions import DecisionResultView
 from clearwell.views.digests import DigestView
@@ -281,3 +282,15 @@ def test_the_demo_shows_a_recalled_memory_as_a_person_reads_it() -> None:
     fenced = "The claim &lt;claim&gt;a &amp;lt; b&lt;/claim&gt; is supported."
     step = RecallStep.read_history("s1", item.format(fenced), None)
     assert [one.text for one in step.memories] == ["The claim “a &lt; b” is supported."]
+
+
+def test_counts_of_checks_have_their_totals() -> None:
+    rows = [
+        IngressCount(agent_id="a1", check="length", outcome=Outcome.PASS, count=4),
+        IngressCount(agent_id="a2", check="length", outcome=Outcome.FAIL, count=2),
+        IngressCount(agent_id="a1", check="echo", outcome=Outcome.FAIL, count=3),
+        IngressCount(agent_id="a1", check="echo", outcome=Outcome.PASS, count=1),
+    ]
+    view = IngressCountsView.from_records(rows)
+    assert (view.checked, view.refused, list(view.refused_by.items())) == (6, 5, [("echo", 3), ("length", 2)])
+    assert IngressCountsView.from_records([]).checked == 0

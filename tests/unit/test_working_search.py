@@ -146,7 +146,7 @@ async def test_entries_are_lifted_by_their_session_as_memories_are() -> None:
     parts = {item.content: item.explanation.parts for item in found.items if item.explanation}
     answer = parts["Somebody in the courtyard."]
     assert answer is not None
-    assert min(answer.beside, answer.answer, answer.session) > 0
+    assert min(answer.neighbour, answer.answer, answer.session) > 0
 
 
 async def test_what_was_promoted_is_not_shown_as_unverified_even_if_its_memory_is_not_found() -> None:

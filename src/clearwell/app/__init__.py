@@ -7,6 +7,7 @@ all of it as the settings say. ``evaluation`` evaluates the models alone.
 from clearwell.app.evaluation import evaluate_models
 from clearwell.app.models import configured_model, make_chat, make_embedder, make_model, make_writing_chat
 from clearwell.app.program import (
+    open_acceptance,
     open_clearwell,
     open_indexes,
     open_keys,
@@ -16,7 +17,7 @@ from clearwell.app.program import (
     record_operation,
     require_model,
 )
-from clearwell.app.stores import make_stores, open_postgres, open_stores
+from clearwell.app.stores import make_stores, open_heads, open_postgres, open_stores
 from clearwell.app.wiring import Clearwell, Health, build
 from clearwell.clock import SystemClock, TimeOrderedIds
 
@@ -33,7 +34,9 @@ __all__ = [
     "make_model",
     "make_stores",
     "make_writing_chat",
+    "open_acceptance",
     "open_clearwell",
+    "open_heads",
     "open_indexes",
     "open_keys",
     "open_memory",

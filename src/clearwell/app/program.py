@@ -8,20 +8,20 @@ import structlog
 
 from clearwell import comparison
 from clearwell.app.models import configured_model, make_embedder, make_model, open_digest_model, open_judge
-from clearwell.app.stores import open_postgres, open_stores
+from clearwell.app.stores import open_heads, open_postgres, open_stores
 from clearwell.app.wiring import Clearwell, build, make_keys
 from clearwell.clock import SystemClock, TimeOrderedIds
 from clearwell.errors import ModelMismatch, Unavailable
 from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.access.keys import KeyRing
+from clearwell.flow.audit.acceptance import TrailAcceptance
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.planning import Chunker
 from clearwell.flow.promotion.rebuild import MemoryRebuilder
-from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch, list_startable
+from clearwell.flow.reembedding.models import EmbeddingModels, list_startable
 from clearwell.flow.reembedding.reembedder import Reembedder
 from clearwell.flow.retrieval.bm25 import Bm25
-from clearwell.flow.working.recalls import RecallLog
+from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.logs import ensure_logs_configured
 from clearwell.ports import Clock, Embedder, ReembeddingStore
 from clearwell.records import INSTALLATION, ModelChoice, Principal
@@ -125,6 +125,14 @@ async def record_operation(
 
 
 @asynccontextmanager
+async def open_acceptance(settings: Settings, database_url: str) -> AsyncIterator[TrailAcceptance]:
+    """Open what accepts a trail of the audit: the events, and the heads in the data folder."""
+    async with open_postgres(settings, database_url) as database:
+        clock = SystemClock()
+        yield TrailAcceptance(PostgresAudit(database), open_heads(settings, clock), clock, TimeOrderedIds())
+
+
+@asynccontextmanager
 async def open_reembedding(
     settings: Settings, database_url: str, *, wait: float | None = None
 ) -> AsyncIterator[Reembedder]:
@@ -155,13 +163,11 @@ async def open_rebuild(settings: Settings, servers: Servers) -> AsyncIterator[Me
         stack.push_async_callback(models.close)
         await models.refresh()
         await models.wait_until_loaded()
-        known = MultiModelSearch(stores.longterm_for_worker, models)
-        recalls = RecallLog(stores.recalls)
         yield MemoryRebuilder(
             PostgresLostMemories(database, Bm25()),
             stores.groups,
             stores.lexical_index,
-            Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder),
+            ValueHasher(stores.tombstones),
             Chunker(models, settings),
             clock,
             ids,

@@ -7,9 +7,11 @@ from datetime import timedelta
 from clearwell.embedded import program_url
 from clearwell.flow.ingress.fingerprint import fingerprint
 from clearwell.flow.retrieval.bm25 import Bm25
+from clearwell.flow.working.capacity import read_capacity
 from clearwell.ports import BackOff, Clock, Ids, Stores
 from clearwell.settings import Settings
 from clearwell.signing import load_signing_key
+from clearwell.stores.files import FileAuditHeads
 from clearwell.stores.postgres import (
     Database,
     GroupIndexBuilder,
@@ -35,6 +37,7 @@ from clearwell.stores.postgres import (
     PostgresTombstones,
     Role,
     migrate,
+    name_database,
     open_database,
     require_schema,
 )
@@ -47,6 +50,8 @@ from clearwell.stores.valkey import (
     ValkeyWorkingStore,
     open_client,
 )
+
+BUNDLED = "bundled"
 
 
 @asynccontextmanager
@@ -82,7 +87,7 @@ def make_stores(
         admissions=_make_admissions(settings, database, clock),
         statements=PostgresStatements(database),
         working=ValkeyWorkingStore(
-            client, clock, size=settings.working_size, content_bytes=settings.working_content_bytes
+            client, clock, capacity=read_capacity(settings), content_bytes=settings.working_content_bytes
         ),
         recalls=ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds)),
         events=ValkeyEvents(
@@ -102,6 +107,7 @@ def make_stores(
         groups=PostgresGroups(database),
         keys=PostgresKeys(database),
         audit=PostgresAudit(database),
+        audit_heads=open_heads(settings, clock),
         erasure=PostgresErasure(database, Bm25(), ids),
         archive=PostgresArchive(database, Bm25()),
         idempotency=PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours)),
@@ -111,6 +117,12 @@ def make_stores(
         heartbeats=ValkeyHeartbeats(client, clock, me=ids.new(), decides=fingerprint(settings)),
         pauses=ValkeyPauses(client),
     )
+
+
+def open_heads(settings: Settings, clock: Clock) -> FileAuditHeads:
+    """The heads of the audit of the configured database. The bundled one has them wherever its folder is moved."""
+    url = settings.database_url
+    return FileAuditHeads(settings.data_dir, BUNDLED if url is None else name_database(url.get_secret_value()), clock)
 
 
 @asynccontextmanager

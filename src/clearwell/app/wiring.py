@@ -34,7 +34,7 @@ from clearwell.flow.factcheck.assessor import RuleAssessor
 from clearwell.flow.factcheck.checker import FactChecker
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.ingress.admission import Admitter
-from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.known_texts import KnownTextReader
 from clearwell.flow.ingress.override import RefusalOverride
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.flow.ingress.refinement import StatementRefiner
@@ -46,7 +46,6 @@ from clearwell.flow.promotion.copies import CopyFinder
 from clearwell.flow.promotion.outputs import OutputPromoter
 from clearwell.flow.promotion.planning import Chunker, PromotionPlanner
 from clearwell.flow.promotion.texts import TextPromoter
-from clearwell.flow.promotion.tombstones import TombstoneLifter, TombstoneRegistry
 from clearwell.flow.promotion.withdrawal import Withdrawal
 from clearwell.flow.promotion.writing import PromotionWriter
 from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
@@ -66,6 +65,9 @@ from clearwell.flow.review.retraction import Retraction
 from clearwell.flow.review.snooze import InsightSnooze
 from clearwell.flow.review.undo import DecisionUndo
 from clearwell.flow.review.validity import MemoryValidity
+from clearwell.flow.tombstones.hashing import ValueHasher
+from clearwell.flow.tombstones.registry import TombstoneLifter, TombstoneRegistry
+from clearwell.flow.tombstones.rejection import ValueRejection
 from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
 from clearwell.flow.working.recalls import RecallLog, UsageRecorder
 from clearwell.messages import say
@@ -91,10 +93,15 @@ from clearwell.vocabulary import RULES
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """``ready`` once PostgreSQL is reachable and migrated and the model has embedded; the rest is ``degraded``."""
+    """``ready`` once PostgreSQL is reachable and migrated and the model has embedded; the rest is ``degraded``.
+
+    ``workers`` are the processes that do the duties of the worker; None if Redis or Valkey, where they report, does not
+    respond.
+    """
 
     ready: bool
     problems: dict[str, str]
+    workers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +154,21 @@ class Clearwell:
             "working_memory": self.stores.working.ping(),
             "embedder": self.embedder.embed(["ready?"]),
         }
-        answers = await asyncio.gather(*(self._find_problem(asked) for asked in parts.values()))
+        workers, answers = await asyncio.gather(
+            self._count_workers(), asyncio.gather(*(self._find_problem(asked) for asked in parts.values()))
+        )
         problems = {name: problem for name, problem in zip(parts, answers, strict=True) if problem is not None}
         if (resumes_at := self.admitter.judge_resumes_at) is not None:
             problems["judge"] = say("judge_waits", at=f"{resumes_at:%Y-%m-%d %H:%M} UTC")
-        return Health(ready="database" not in problems and "embedder" not in problems, problems=problems)
+        is_ready = "database" not in problems and "embedder" not in problems
+        return Health(ready=is_ready, problems=problems, workers=workers)
+
+    async def _count_workers(self) -> int | None:
+        try:
+            async with asyncio.timeout(self.settings.retrieve_timeout_seconds):
+                return await self.stores.heartbeats.count_alive()
+        except (Unavailable, TimeoutError):
+            return None
 
     async def _find_problem(self, asked: Awaitable[object]) -> str | None:
         seconds = self.settings.retrieve_timeout_seconds
@@ -206,13 +223,17 @@ def build(
     )
     gate, chunker = AccessGate(stores.audit, clock, ids), Chunker(models, settings)
     known = MultiModelSearch(stores.longterm_for_worker, models)
-    knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)
+    hasher = ValueHasher(stores.tombstones)
+    known_texts = KnownTextReader(
+        stores.working, known, stores.admissions, stores.tombstones, hasher, recalls, embedder
+    )
     comparison = make_comparison(settings)
     lease = Lease(holder=ids.new(), lasts=timedelta(seconds=settings.admission_lease_seconds))
     admitter = Admitter(
         stores.admissions,
         stores.working,
-        knowledge,
+        known_texts,
+        hasher,
         comparison,
         embedder,
         judge,
@@ -224,18 +245,30 @@ def build(
         lease,
     )
     turns = RequestTurns(settings.key_requests_waiting)
-    queue = AdmissionQueue(admitter, batch=settings.admission_batch, is_behind=lambda: turns.behind)
-    rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.statements, stores.working, knowledge, clock, settings)
+    queue = AdmissionQueue(
+        admitter, stores.admissions, lease, batch=settings.admission_batch, is_behind=lambda: turns.behind
+    )
+    rebuilder = WorkingMemoryRebuilder(
+        stores.admissions, stores.statements, stores.working, known_texts, clock, settings
+    )
     longterm = MultiModelSearch(stores.longterm, models)
     memories, keys = MemoryReader(longterm), make_keys(settings, stores.keys, clock, ids, gate)
     names = AgentNames(stores.groups, seconds=NAMES_SHARE * settings.retrieve_timeout_seconds)
     retriever = Retriever(
-        stores.working, longterm, recalls, events, embedder, clock, names, Rejections(stores.tombstones), settings
+        stores.working,
+        longterm,
+        recalls,
+        events,
+        embedder,
+        clock,
+        names,
+        Rejections(stores.tombstones, hasher),
+        settings,
     )
     history = HistoryRetriever(retriever, events, clock, settings)
     fact_checker = FactChecker(retriever, assessor or RuleAssessor(comparison, embedder), events, clock, settings)
     conflicts = ConflictFinder(MultiModelSearch(stores.longterm_for_reviewer, models), comparison, embedder)
-    planner = PromotionPlanner(chunker, knowledge, conflicts)
+    planner = PromotionPlanner(chunker, hasher, conflicts)
     texts = TextPromoter(
         gate=gate,
         planner=planner,
@@ -246,16 +279,16 @@ def build(
         announcer=announcer,
         settings=settings,
     )
-    digests = _build_digests(settings, stores, knowledge, comparison, embedder, writer, events, clock, ids)
+    digests = _build_digests(settings, stores, hasher, comparison, embedder, writer, events, clock, ids)
     remover = EntryRemover(stores.working, stores.admissions, audit_events, events)
     copies = CopyFinder(stores.review, stores.working, remover)
     review = _build_review(
-        settings, stores, gate, models, knowledge, comparison, planner, texts, copies, counters, announcer, clock, ids
+        settings, stores, gate, models, hasher, comparison, planner, texts, copies, counters, announcer, clock, ids
     )
-    statements = StatementMaker(knowledge, embedder, settings)
+    statements = StatementMaker(known_texts, embedder, settings)
     recorder = CaptureRecorder(stores.captures, events, clock, ids, settings)
     forgetter = Forgetter(
-        planner=ErasurePlanner(stores.erasure, knowledge),
+        planner=ErasurePlanner(stores.erasure, hasher),
         erasure=stores.erasure,
         working=stores.working,
         recalls=stores.recalls,
@@ -264,15 +297,15 @@ def build(
         clock=clock,
         ids=ids,
     )
-    sealer = AuditSealer(stores.audit, signer, clock)
+    sealer = AuditSealer(stores.audit, stores.audit_heads, signer, clock)
     memory = MemoryManager(
         by=NOBODY,
         gate=gate,
         forgetter=forgetter,
         exporter=GroupExporter(stores.archive, stores.audit, signer, clock, ids),
-        importer=GroupImporter(stores.archive, knowledge, chunker, signer, clock, ids),
+        importer=GroupImporter(stores.archive, hasher, chunker, signer, clock, ids),
         assigner=OutputAssigner(stores.quarantine, recorder, queue, stores.audit, clock, ids),
-        trail=AuditTrail(stores.audit, sealer, AuditVerifier(stores.audit, signer, clock)),
+        trail=AuditTrail(stores.audit, sealer, AuditVerifier(stores.audit, stores.audit_heads, signer, clock)),
         intake=Intake(recorder, admitter, queue, stores.admissions, settings),
         requeuer=Requeuer(stores.admissions, queue, stores.idempotency, audit_events, events),
         quarantine=QuarantineReader(stores.quarantine, stores.admissions),
@@ -292,11 +325,10 @@ def build(
             tombstones=stores.tombstones,
             decisions=stores.decisions,
             lifter=TombstoneLifter(embedder, settings),
-            knowledge=knowledge,
+            rejection=ValueRejection(hasher, embedder, ids),
             copies=copies,
             withdrawal=Withdrawal(clock, ids),
             idempotency=stores.idempotency,
-            embedder=embedder,
             events=events,
             announcer=announcer,
             clock=clock,
@@ -336,7 +368,7 @@ def build(
         promotion_completer=PromotionCompleter(
             stores.decisions,
             stores.tombstones,
-            knowledge,
+            hasher,
             chunker,
             ConflictFinder(known, comparison, embedder),
             announcer,
@@ -363,7 +395,7 @@ def _build_review(
     stores: Stores,
     gate: AccessGate,
     models: EmbeddingModels,
-    knowledge: Knowledge,
+    hasher: ValueHasher,
     comparison: RuleComparison,
     planner: PromotionPlanner,
     texts: TextPromoter,
@@ -376,8 +408,8 @@ def _build_review(
     longterm = MultiModelSearch(stores.longterm_for_reviewer, models)
     writer = PromotionWriter(clock, ids)
     recorder, embedder = DecisionRecorder(clock, ids), models.embedder
-    withdrawal = Withdrawal(clock, ids)
-    retraction = Retraction(stores.provenance, copies, withdrawal, knowledge, embedder, clock, ids)
+    withdrawal, rejection = Withdrawal(clock, ids), ValueRejection(hasher, embedder, ids)
+    retraction = Retraction(stores.provenance, copies, withdrawal, rejection, clock)
     return ReviewService(
         by=NOBODY,
         gate=gate,
@@ -386,10 +418,10 @@ def _build_review(
         ),
         executor=DecisionExecutor(
             promotion=InsightPromotion(stores.review, planner, writer, clock, settings),
-            rejection=InsightRejection(stores.review, knowledge, embedder, recorder, copies, withdrawal, clock, ids),
+            rejection=InsightRejection(stores.review, rejection, recorder, copies, withdrawal, clock, ids),
             merge=InsightMerge(recorder, clock, ids, settings),
             snooze=InsightSnooze(recorder, clock, ids),
-            undo=DecisionUndo(MemoryValidity(knowledge), TombstoneLifter(embedder, settings), clock, ids),
+            undo=DecisionUndo(MemoryValidity(hasher), TombstoneLifter(embedder, settings), clock, ids),
             retraction=retraction,
             decisions=stores.decisions,
             idempotency=stores.idempotency,
@@ -414,7 +446,7 @@ def _build_review(
 def _build_digests(
     settings: Settings,
     stores: Stores,
-    knowledge: Knowledge,
+    hasher: ValueHasher,
     comparison: StatementComparison,
     embedder: Embedder,
     writer: InsightWriter | None,
@@ -423,7 +455,7 @@ def _build_digests(
     ids: Ids,
 ) -> Digests:
     runs, material = stores.digest_runs, stores.digest_material
-    reader = MaterialReader(material, knowledge, embedder, settings)
+    reader = MaterialReader(material, hasher, embedder, settings)
     composer = InsightComposer(writer, reader, embedder, ids)
     return Digests(
         requests=DigestRequests(stores.digests, stores.idempotency, events, clock, ids),

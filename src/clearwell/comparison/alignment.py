@@ -1,4 +1,4 @@
-"""Which words and values of two texts go together, and what is left over on either side."""
+"""Align two texts: pair the words and values that correspond, and list those without a partner."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,17 +12,17 @@ from clearwell.comparison.tokens import Token
 from clearwell.comparison.values import agree
 
 Pair: TypeAlias = tuple[int, int, Tie | None]
-"""Places in the new and in the known text; no tie where they are equal."""
+"""Indexes in the new and in the known text, and the tie between the words; None if they are equal."""
 
-_MOST_LEFT: Final = 60
-"""Words without an equal that are still looked up in the lists; texts with more have little in common."""
+_MAX_LEFT: Final = 60
+"""With more unpaired words than this, the word lists are not consulted: the texts have little in common."""
 _RANK: Final = {tie: rank for rank, tie in enumerate((Tie.SYNONYM, Tie.COMPLEMENT, Tie.CONTRARY, Tie.LIKE))}
 _VERBAL: Final = ("v", "a", "d", "z", "i", "l")
 
 
 @dataclass(slots=True, kw_only=True)
 class Alignment:
-    """Pairs of places in two texts, and the places that have no partner."""
+    """The pairs of tokens in two texts, by index, and the tokens without a partner."""
 
     new: Sequence[Token]
     known: Sequence[Token]
@@ -40,15 +40,15 @@ class Alignment:
 
     @property
     def in_order(self) -> bool:
-        """Whether partners follow each other here as they do there."""
+        """Whether the partners are in the same order in both texts."""
         return all(before[1] < after[1] for before, after in pairwise(sorted(self.pairs)))
 
 
 def align(new: Features, known: Features) -> Alignment:
-    """Pair equal keys first, then values that agree, then words that mean the same or the opposite."""
+    """Align two texts: equal keys first, then values that agree, then words with the same or the opposite meaning."""
     result = Alignment(new=new.compared, known=known.compared)
     _pair_equals(result)
-    if max(len(result.new_left), len(result.known_left)) <= _MOST_LEFT:
+    if max(len(result.new_left), len(result.known_left)) <= _MAX_LEFT:
         _pair_values(result)
         _pair_words(result, lexicon())
     return result
@@ -84,7 +84,7 @@ def _pair_values(result: Alignment) -> None:
 
 
 def _pair_words(result: Alignment, words: Lexicon) -> None:
-    """Closest ties first, and opposites before like words, or 上线 would go with 下线."""
+    """Pair words, closest ties first. Opposites come before similar words, or 上线 and 下线 would count as similar."""
     ties = sorted(_ties(result, words), key=lambda pair: (_RANK[pair[2]], pair[0], pair[1]) if pair[2] else (0, 0, 0))
     for pair in ties:
         if pair[0] in result.new_left and pair[1] in result.known_left:

@@ -1,4 +1,4 @@
-"""Dates, times of day, weekdays and other points in time."""
+"""Rules that read dates, times of day, weekdays and other points in time."""
 
 import re
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ _PARTS: Final = {
     "late": "late", "end": "late", "last day": "late", "last days": "late", "last week": "late",
     "下旬": "late", "底": "late", "末": "late", "最后一天": "late", "最后几天": "late", "最后一周": "late",
 }  # fmt: skip
-"""Parts of a month. ``DAYS_OF_PART`` says which days they may be."""
+"""Parts of a month. ``DAYS_OF_PART`` has the days that they can include."""
 _MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 DAYS_OF_PART: Final = {"early": range(1, 13), "mid": range(8, 24), "late": range(18, 32)}
 
@@ -99,7 +99,7 @@ def _en_date(found: ValueMatch) -> Value:
     return _date(year, _month(month_second or month_first or ""), int(day_first or day_second or 0))
 
 
-def _en_spelled(found: ValueMatch) -> Value:
+def _read_spelled_date(found: ValueMatch) -> Value:
     day_first, month_second, month_first, day_second, year = found.groups
     return _date(year, _month(month_second or month_first or ""), DAYS_OF_MONTH[day_first or day_second or ""])
 
@@ -120,7 +120,7 @@ def _en_month_part(found: ValueMatch) -> Value:
 
 
 def _week(found: ValueMatch) -> Value | None:
-    """A week by its number: of a year, or of whatever is spoken of."""
+    """Read a numbered week, of a year or of something else."""
     iso_year, iso_week, word, digits, year, zh_year, zh_week = found.groups
     if word is not None and found.follows(_NO_NUMBERED_WEEK):
         return None
@@ -139,7 +139,7 @@ def _number_week(year: str | None, which: float, *, weak: bool = False) -> Value
 
 
 def may_be_in_week(date: Value, week: Value) -> bool:
-    """Whether a date may be in a calendar week. On which of seven dates a week begins depends on the year."""
+    """Return whether a date can be in a calendar week. The first day of a week varies by year, within seven days."""
     year, month, *day = date.amount.split("-")
     if len({year, week.amount.split("-")[0]} - {"*"}) > 1:
         return False
@@ -161,7 +161,7 @@ def _half_year(found: ValueMatch) -> Value:
 
 
 def _time(hour: float, minute: float, part: str) -> Value:
-    """Minutes of the day; with a question mark where it may be morning or afternoon."""
+    """Return a time as minutes of the day, with a question mark if it can be morning or afternoon."""
     late = any(mark in part for mark in ("pm", "p.m", "下午", "傍晚", "晚", "afternoon", "evening", "night"))
     if late and hour < 12:
         hour += 12
@@ -250,7 +250,7 @@ RULES: Final[Sequence[Rule]] = (
     Rule(
         "l",
         rf"(?:(?:the )?({_SPELLED}) of ({_MONTH})\b|({_MONTH}) (?:the )?({_SPELLED})\b)(?:,? ({_YEAR})\b)?",
-        _en_spelled,
+        _read_spelled_date,
     ),
     Rule(
         "l",
@@ -300,4 +300,4 @@ WORDS_BEFORE: Final = frozenset(
     | {"midday", "midnight", "q", "h", "yesterday", "today", "tonight", "tomorrow", "day"}
     | {name + plural for name in ("spring", "summer", "autumn", "winter") for plural in ("", "s")}
 )
-"""Words that such a value may begin with."""
+"""Words with which such a value can begin."""

@@ -1,4 +1,4 @@
-"""What of a text is compared: its words and values in order, with each negation bound to what it denies."""
+"""Extract the features of a text: its words and values in order, each negation bound to the word that it denies."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Final
 from clearwell.caches import MIB, TextCache
 from clearwell.comparison.lexicon import Lexicon, lexicon
 from clearwell.comparison.plain_text import LONGEST, make_comparable, normalise_marks, simplify, trim
-from clearwell.comparison.tokens import Kind, Token, tokens_in
+from clearwell.comparison.tokens import Kind, Token, tokenise
 from clearwell.text.languages import CHINESE, ENGLISH, Language
 
 _LONGEST_QUOTED: Final = 40
@@ -18,27 +18,27 @@ _ASKS: Final = ("?", "吗", "吗。", "呢。")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    """A text, read."""
+    """The features of a text that comparison uses."""
 
     raw: str
     whole: bool
-    """Whether all of it was read."""
+    """Whether the whole text was read; long texts are truncated."""
     text: str
-    """What was read, as it is quoted: without fillers, marks and who said it."""
+    """The text that was read, in its original case, without fillers, marks and attributions."""
     tokens: tuple[Token, ...]
     compared: tuple[Token, ...]
     keys: tuple[str, ...]
     sequence: Sequence[str]
-    """Words, or characters where words are not parted."""
+    """Words, or characters in a language that does not separate words."""
     signed: tuple[str, ...]
-    """Keys of what is compared, with a mark where it is denied."""
+    """The keys of the compared tokens, with a mark on those that are negated."""
     negations: int
     language: Language
     asks: bool
-    """Whether it is a question."""
+    """Whether the text is a question."""
 
     def quote(self, start: int, end: int) -> str:
-        """Words or characters of ``sequence`` as they stand in the text."""
+        """Return a part of ``sequence`` as it is written in the text."""
         if self.language.separates_words:
             return shorten(self.text[self.tokens[start].start : self.tokens[end - 1].end])
         places = [at for at, char in enumerate(self.text) if char.isalnum()]
@@ -50,7 +50,7 @@ def shorten(quote: str) -> str:
 
 
 def read_features(text: str) -> Features:
-    """Read a text. Do it once for a text that is compared with several others."""
+    """Extract the features of a text. ``features_of`` caches them for texts that are compared several times."""
     plain = normalise_marks(text[:LONGEST])
     whole = len(text) <= LONGEST and len(plain) <= LONGEST
     plain = plain[:LONGEST]
@@ -60,8 +60,8 @@ def read_features(text: str) -> Features:
     cased = plain[kept] if len(plain[kept]) == len(lower) else lower
     words = lexicon()
     characters = sum("\u4e00" <= char <= "\u9fff" for char in lower)
-    read = list(tokens_in(cased, lower, words, CHINESE if 5 * characters > len(lower) else ENGLISH))
-    tokens = [_weighed(token, words) for token in _placed(_merged(read, words), words)]
+    read = list(tokenise(cased, lower, words, CHINESE if 5 * characters > len(lower) else ENGLISH))
+    tokens = [_weigh(token, words) for token in _number_clauses(_merge_phrases(read, words), words)]
     _weigh_nearly(tokens, words)
     negations = _bind(tokens, words, cased)
     compared = tuple(token for token in tokens if token.counts)
@@ -83,11 +83,11 @@ def read_features(text: str) -> Features:
 
 
 features_of = TextCache(read_features, max_bytes=32 * MIB, bytes_per_character=190)
-"""The features of texts: entries of working memory are compared again and again."""
+"""A cache of features, because entries of working memory are compared many times."""
 
 
-def _merged(tokens: Sequence[Token], words: Lexicon) -> Iterator[Token]:
-    """Phrases of the word lists as one token each."""
+def _merge_phrases(tokens: Sequence[Token], words: Lexicon) -> Iterator[Token]:
+    """Yield tokens, with each phrase of the word lists as one token."""
     keys = tuple(token.key for token in tokens)
     at = 0
     while at < len(tokens):
@@ -106,8 +106,8 @@ def _merged(tokens: Sequence[Token], words: Lexicon) -> Iterator[Token]:
         at += len(phrase)
 
 
-def _placed(tokens: Iterable[Token], words: Lexicon) -> Iterator[Token]:
-    """Number the clauses; marks and joining words part them, and are left out."""
+def _number_clauses(tokens: Iterable[Token], words: Lexicon) -> Iterator[Token]:
+    """Number the clauses of tokens. The marks and joining words that separate clauses are dropped."""
     clause, empty = 0, True
     for token in tokens:
         if token.kind is Kind.BREAK or token.key in words.list_words:
@@ -120,16 +120,19 @@ def _placed(tokens: Iterable[Token], words: Lexicon) -> Iterator[Token]:
         yield token
 
 
-def _weighed(token: Token, words: Lexicon) -> Token:
+def _weigh(token: Token, words: Lexicon) -> Token:
     if token.kind is Kind.WORD:
         stop, negator = token.key in words.stop, token.key in words.negators
         token.content = not stop and not negator
-        token.counts = not negator and (not stop or token.key in words.relations or words.faceted(token.key))
+        token.counts = not negator and (not stop or token.key in words.relations or words.may_carry_facet(token.key))
     return token
 
 
 def _weigh_nearly(tokens: Sequence[Token], words: Lexicon) -> None:
-    """Nearly ten is about ten, and nearly done is not done; 每隔五分钟 is each, and 每隔一天 is not."""
+    """Ignore "nearly" before a value, in place: nearly ten is about ten, but nearly done is not done.
+
+    每隔 is ignored as well, unless it is before one: 每隔五分钟 means every five minutes, 每隔一天 every other day.
+    """
     for token, after in pairwise(tokens):
         if after.value is None:
             continue
@@ -138,7 +141,10 @@ def _weigh_nearly(tokens: Sequence[Token], words: Lexicon) -> None:
 
 
 def _bind(tokens: Sequence[Token], words: Lexicon, text: str) -> int:
-    """Each negation denies the next word of its clause that carries a fact, else the last; two cancel out."""
+    """Bind each negation to a token, in place, and return the number of negations.
+
+    A negation denies the next content word of its clause, or the last one if none follows. Two cancel out.
+    """
     count, clause = 0, 0
     pending: Token | None = None
     last: Token | None = None

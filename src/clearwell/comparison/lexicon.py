@@ -1,4 +1,4 @@
-"""What the word lists say about a word: its opposites, and whether it carries a fact at all."""
+"""Look up words in the word lists: synonyms, opposites, negations and stop words."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,29 +14,29 @@ from clearwell.text.words import words
 
 DENYING: Final = ("un", "in", "im", "ir", "il", "dis", "non")
 SHORTEST_STEM: Final = 4
-"""Letters that two words must share to be forms of one."""
+"""Minimum number of initial letters that two forms of one word share."""
 
 
 @cache
-def _listed(name: str) -> frozenset[str]:
+def _read_list(name: str) -> frozenset[str]:
     return frozenset(words("en")[name].split())
 
 
 def are_related_forms(one: str, other: str) -> bool:
-    """Whether two stems are forms of one word: recommend and recommendation, Asia and Asian."""
+    """Return whether two stems are forms of one word: recommend and recommendation, Asia and Asian."""
     shorter = min(len(one), len(other))
     shared = 0
     while shared < shorter and one[shared] == other[shared]:
         shared += 1
     if shared < SHORTEST_STEM or shared < 0.6 * shorter:
         return False
-    return all(not rest or rest in _listed("endings") for rest in (one[shared:], other[shared:]))
+    return all(not rest or rest in _read_list("endings") for rest in (one[shared:], other[shared:]))
 
 
 def is_negated_form(one: str, other: str) -> bool:
-    """Whether one is the other with a prefix that denies it: reachable and unreachable."""
+    """Return whether one word is the other with a negative prefix: unreachable and reachable."""
     prefix = one.removesuffix(other)
-    return len(other) >= SHORTEST_STEM and prefix in DENYING and one not in _listed("no_denial")
+    return len(other) >= SHORTEST_STEM and prefix in DENYING and one not in _read_list("no_denial")
 
 
 Poles: TypeAlias = Mapping[str, frozenset[tuple[int, int]]]
@@ -49,7 +49,7 @@ _PLAIN_LISTS: Final = (
 
 
 class Tie(StrEnum):
-    """How two words go together."""
+    """The relation between two words."""
 
     SYNONYM = "synonym"
     COMPLEMENT = "complement"
@@ -79,17 +79,17 @@ class Lexicon:
     surnames: frozenset[str]
     phrases: Mapping[str, Sequence[tuple[str, ...]]]
 
-    def faceted(self, key: str) -> bool:
-        """Whether a changed facet may hang on this word, though it may carry no fact of its own."""
+    def may_carry_facet(self, key: str) -> bool:
+        """Return whether a change of this word can change a facet, even if it is a stop word."""
         if key in self.contraries or key in self.complements or key in self.restricting:
             return True
         return any(key in scale for scale in self.scales.values())
 
     def tie(self, one: str, other: str) -> Tie | None:
-        """How two different keys go together."""
-        if _opposed(self.complements, one, other):
+        """Return the relation between two different keys, or None."""
+        if _are_opposed(self.complements, one, other):
             return Tie.COMPLEMENT
-        if _opposed(self.contraries, one, other):
+        if _are_opposed(self.contraries, one, other):
             return Tie.CONTRARY
         if not self.groups.get(one, frozenset()).isdisjoint(self.groups.get(other, frozenset())):
             return Tie.SYNONYM
@@ -100,7 +100,7 @@ class Lexicon:
         return self._chinese_tie(one, other)
 
     def hooks(self, key: str) -> Iterator[str | int]:
-        """What a word can be tied by: two words that share none of these have no tie."""
+        """Yield index keys of a word, for a fast search: two words without a common index key have no tie."""
         if len(key) > _LONGEST_WORD:
             return
         yield from self.groups.get(key, ())
@@ -125,13 +125,13 @@ class Lexicon:
         return None
 
 
-def _opposed(poles: Poles, one: str, other: str) -> bool:
+def _are_opposed(poles: Poles, one: str, other: str) -> bool:
     theirs = poles.get(other, frozenset())
     return any((axis, 1 - side) in theirs for axis, side in poles.get(one, frozenset()))
 
 
 def key_of(entry: str) -> tuple[str, ...]:
-    """The parts of a list's entry, as they are found in text."""
+    """Return the keys of the tokens that an entry of a list has in a text."""
     if entry.isascii():
         return tuple(part if part == "n't" else stem(part) for part in entry.split("_"))
     return tuple(rjieba.cut(entry, hmm=False))
@@ -139,19 +139,19 @@ def key_of(entry: str) -> tuple[str, ...]:
 
 @cache
 def lexicon() -> Lexicon:
-    """The lists of both languages, read once."""
+    """Return the word lists of both languages. They are read once."""
     lists = (words("en"), words("zh"))
     builder = _Builder()
     for one in lists:
         for name in ("complements", "contraries"):
             builder.axes(name, one[name])
         builder.scale_words(one)
-    builder.axes("contraries", _inflected(lists[0]["graded"]))
+    builder.axes("contraries", _inflect(lists[0]["graded"]))
     return builder.build(lists)
 
 
-def _inflected(pairs: Sequence[str]) -> list[str]:
-    """Each pair of adjectives, and the same with -er and -est."""
+def _inflect(pairs: Sequence[str]) -> list[str]:
+    """Return each pair of adjectives in the positive, the comparative (-er) and the superlative (-est)."""
     forms = (lambda word: word, lambda word: _grade(word, "er"), lambda word: _grade(word, "est"))
     return [
         " / ".join(" ".join(form(word) for word in side.split()) for side in pair.split("/"))

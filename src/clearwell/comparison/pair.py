@@ -1,4 +1,4 @@
-"""Two statements side by side: how much of one stands in the other, and what was found to differ."""
+"""A pair of aligned statements, how much they share, and the change that was found between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from clearwell.comparison.tokens import Token
 _SHORT: Final = 4
 
 
-def shared_in_order(one: Sequence[str], other: Sequence[str]) -> int:
-    """Length of the longest common subsequence, by the bit-parallel method of Hyyrö: one step a word."""
+def count_shared_in_order(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence, by the bit-parallel algorithm of Hyyrö."""
     places: dict[str, int] = {}
     for at, key in enumerate(one):
         places[key] = places.get(key, 0) | 1 << at
@@ -25,14 +25,14 @@ def shared_in_order(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def likeness(one: Sequence[str], other: Sequence[str]) -> float:
-    """1 for the same words in the same order, 0 for no word in common. One changed word counts little in short text."""
-    shared = shared_in_order(one, other)
+    """Return 1 for the same words in the same order, 0 for no common word. Short texts tolerate a changed word."""
+    shared = count_shared_in_order(one, other)
     total = max(len(one) + len(other), 2 * _SHORT)
     return 2 * (shared + max(0, _SHORT - max(len(one), len(other)))) / total if shared else 0.0
 
 
-def shared_start(one: str, other: str) -> int:
-    """How many characters two texts begin with in common, by halving."""
+def count_shared_start(one: str, other: str) -> int:
+    """Return the length of the common beginning of two texts, by binary search."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -48,42 +48,43 @@ _NEAR_WORDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What differs, by a message code, and the words that differ."""
+class FacetChange:
+    """A difference between two texts: a message code, and the words that differ."""
 
     reason: str
     new: str = ""
     known: str = ""
     sure: bool = True
-    """Not sure: it tells against "the same", and is no conflict by itself."""
+    """Whether it can be a conflict. A change that is not sure only means that the texts are not the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """Two texts, how they match, and how much of each the other has."""
+    """Two texts, their alignment, and how much they share."""
 
     new: Features
     known: Features
     match: Alignment
     frame: float
-    """The share of words, fillers too, that both have in the same order."""
+    """The share of all words that both texts have in the same order."""
     words: float
-    """The share of words with content that both have, on the side where it is smaller."""
+    """The share of content words that have a partner: the smaller of both texts."""
 
     @property
     def framed(self) -> bool:
+        """Whether most words are the same and in the same order."""
         return self.frame >= _NEAR_FRAME
 
     @property
     def near(self) -> bool:
-        """Whether one is the other with few words changed."""
+        """Whether the texts differ only in a few words."""
         return self.framed and self.words >= _NEAR_WORDS
 
 
-def between(reason: str, new: Token, known: Token, *, sure: bool = True) -> Change:
-    return Change(reason=reason, new=shown(new), known=shown(known), sure=sure)
+def make_change(reason: str, new: Token, known: Token, *, sure: bool = True) -> FacetChange:
+    return FacetChange(reason=reason, new=quote_token(new), known=quote_token(known), sure=sure)
 
 
-def shown(token: Token) -> str:
-    """A word as it stands in its text, with what denies it."""
+def quote_token(token: Token) -> str:
+    """Return a token as it is written in its text, with its negation."""
     return shorten(token.quoted if token.negated and token.quoted else token.surface)

@@ -1,15 +1,15 @@
-"""Normalises a text for comparison: removes marks, width variants, white space, fillers and attributions."""
+"""Normalise a text for comparison: remove marks, width variants, white space, fillers and attributions."""
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
+from clearwell.text.unicode_forms import normalise_form
 from clearwell.text.words import words
 
 LONGEST: Final = 4_000
-"""Characters that are read; longer texts are compared where they differ."""
+"""Maximum number of characters that are read. Of longer texts, only the parts that differ are compared."""
 _ROUNDS: Final = 4
 _SHORTEST_REST: Final = 4
 _TAIL: Final = 80
@@ -27,18 +27,21 @@ _REFERENCE: Final = re.compile("<([a-z_]+)>")
 
 
 def normalise_marks(text: str) -> str:
-    """One form for width, quotes, marks and white space; upper case is kept."""
-    plain = _HIDDEN.sub("", unicodedata.normalize("NFKC", text).translate(_PLAIN))
+    """Return a text with uniform width, quotes, marks and white space. Case is kept."""
+    plain = _HIDDEN.sub("", normalise_form("NFKC", text).translate(_PLAIN))
     return _SPACE.sub(" ", _MARKS.sub("", plain)).strip()
 
 
 def simplify(text: str) -> str:
-    """Chinese in simplified characters, one for one: places stay where they are."""
+    """Return Chinese text in simplified characters, one for one, so that positions do not change."""
     return text if text.isascii() else text.translate(_forms("simplified"))
 
 
 def make_comparable(text: str) -> str:
-    """Lower case and plain numerals, and what denies inside a word before it: 看不到 denies as 没看到 does."""
+    """Return a text in lower case, with plain numerals, and with negations inside a word moved before it.
+
+    看不到 becomes 没看到.
+    """
     lower = text.lower()
     if lower.isascii():
         return lower
@@ -51,7 +54,7 @@ def _forms(name: str) -> dict[int, str]:
 
 
 def trim(text: str) -> slice:
-    """The part of a normal text without fillers, and without who reported it or in which session."""
+    """Return the part of a normalised text without fillers and attributions: who reported it, in which session."""
     kept = slice(0, len(text))
     for _ in range(_ROUNDS):
         part = text[kept]
@@ -64,7 +67,7 @@ def trim(text: str) -> slice:
 
 
 def _opening(text: str) -> int:
-    """Where a text begins behind its filler."""
+    """Return the position after the filler at the beginning of a text."""
     for pattern in _openings("en") if text.isascii() else (*_openings("en"), *_openings("zh")):
         match = pattern.match(text)
         if match is not None and match.end() < len(text):
@@ -73,7 +76,7 @@ def _opening(text: str) -> int:
 
 
 def _source_at(text: str) -> int:
-    """Where a text ends before it says who said it."""
+    """Return the position of the attribution at the end of a text, or its length."""
     tail = text[-_TAIL:]
     match = _source().search(tail)
     start = len(text) - len(tail) + match.start() if match else 0
@@ -83,25 +86,23 @@ def _source_at(text: str) -> int:
 @cache
 def _openings(language: str) -> tuple[re.Pattern[str], ...]:
     lists = words(language)
-    return tuple(re.compile(_LEAD + _filled(pattern, lists), re.IGNORECASE) for pattern in lists["attributions"])
+    return tuple(re.compile(_LEAD + _fill(pattern, lists), re.IGNORECASE) for pattern in lists["attributions"])
 
 
 @cache
 def _source() -> re.Pattern[str]:
-    patterns = [
-        _filled(pattern, words(language)) for language in ("en", "zh") for pattern in words(language)["sources"]
-    ]
+    patterns = [_fill(pattern, words(language)) for language in ("en", "zh") for pattern in words(language)["sources"]]
     return re.compile(rf"(?:{'|'.join(patterns)})\s*[.。!]?\s*$", re.IGNORECASE)
 
 
-def _filled(pattern: str, lists: Mapping[str, Any]) -> str:
-    """A pattern of the word lists with its references: a list becomes alternatives, longest first."""
+def _fill(pattern: str, lists: Mapping[str, Any]) -> str:
+    """Return a pattern of the word lists with its references resolved: a list becomes alternatives, longest first."""
 
-    def referred(match: re.Match[str]) -> str:
+    def resolve(match: re.Match[str]) -> str:
         listed = lists[match[1]]
         if isinstance(listed, str) and "\n" not in listed:
-            return _filled(listed, lists)
+            return _fill(listed, lists)
         entries = listed.split() if isinstance(listed, str) else listed
         return f"(?:{'|'.join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))})"
 
-    return _REFERENCE.sub(referred, pattern)
+    return _REFERENCE.sub(resolve, pattern)

@@ -1,16 +1,16 @@
-"""Finds a statement that the other text denies: by a negation, by an opposite, or by a verb such as "forbids"."""
+"""Find a statement that the other text denies: by a negation, an opposite, or a verb such as "forbids"."""
 
 from collections.abc import Sequence
 
 from clearwell.comparison.alignment import Alignment
 from clearwell.comparison.features import Features, shorten
 from clearwell.comparison.lexicon import Tie, lexicon
-from clearwell.comparison.pair import Change, Sides, between, shown
+from clearwell.comparison.pair import FacetChange, Sides, make_change, quote_token
 from clearwell.comparison.tokens import Token
 
 
-def changed_polarity(sides: Sides) -> Change | None:
-    """A word is denied on one side only, or its opposite is not; else one side alone denies in words."""
+def find_changed_polarity(sides: Sides) -> FacetChange | None:
+    """Find a word that is negated or replaced by its opposite on one side only, or a verb that denies the statement."""
     match = sides.match
     deniers = _deniers(match.only_new), _deniers(match.only_known)
     more = count_more_negations(sides) + _weight(deniers[0]) - _weight(deniers[1])
@@ -23,16 +23,16 @@ def changed_polarity(sides: Sides) -> Change | None:
         if tie is Tie.CONTRARY or (new.negated != known.negated) == (tie is Tie.COMPLEMENT):
             continue
         if tie is Tie.COMPLEMENT:
-            return between("conflict_antonym", new, known)
-        if (sides.near and not explained) or not _balanced(sides):
-            return between("conflict_negation", new, known)
+            return make_change("conflict_antonym", new, known)
+        if (sides.near and not explained) or not _has_balanced_negations(sides):
+            return make_change("conflict_negation", new, known)
     if any(deniers) and more:
         return _denied_in_words(sides, deniers)
-    return None if explained or _balanced(sides) else Change(reason="different_fact", sure=False)
+    return None if explained or _has_balanced_negations(sides) else FacetChange(reason="different_fact", sure=False)
 
 
 def _moved_negations(match: Alignment) -> frozenset[int]:
-    """Words denied in one text only where the clause as a whole is denied in both: "caches no", "does not cache"."""
+    """Return words negated in one text only, in clauses negated in both: "caches no", "does not cache"."""
     pairs = [(place, match.new[place], match.known[other]) for place, other, tie in match.pairs if tie is None]
     moved: set[int] = set()
     for clause in {new.clause for _, new, _ in pairs}:
@@ -49,19 +49,19 @@ def _deniers(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _weight(deniers: Sequence[Token]) -> int:
-    """How often they deny; "does not stop" takes back its negation as well."""
+    """Return the number of denials. A negated denier ("does not stop") counts -1."""
     return sum(-1 if token.negated else 1 for token in deniers)
 
 
 def count_more_negations(sides: Sides) -> int:
-    """How many more negations the new text has, apart from those of opposites that were paired."""
+    """Return how many more negations the new text has, without those of paired opposites."""
     match = sides.match
     opposites = [(match.new[place], match.known[other]) for place, other, tie in match.pairs if tie is Tie.COMPLEMENT]
     return sides.new.negations - sides.known.negations - sum(new.negated - known.negated for new, known in opposites)
 
 
-def _balanced(sides: Sides) -> bool:
-    """As many negations here as there, or the text with fewer says it in another way: 没有通过 and 否决."""
+def _has_balanced_negations(sides: Sides) -> bool:
+    """Return whether both have as many negations, or the text with fewer denies in another way: 没有通过 and 否决."""
     more = count_more_negations(sides)
     return more == 0 or _denies_otherwise(sides, known=more > 0)
 
@@ -74,7 +74,7 @@ def _denies_otherwise(sides: Sides, *, known: bool) -> bool:
 
 
 def denies(text: Features) -> bool:
-    """Whether a text has a word that denies without a negation: failed, expired, 否决."""
+    """Return whether a text has a word that denies without a negation: failed, expired, 否决."""
     return any(_says_no(token) for token in text.tokens)
 
 
@@ -82,20 +82,25 @@ def _says_no(token: Token) -> bool:
     return token.key in lexicon().denials or (token.key.startswith("un") and len(token.key) > len("unable"))
 
 
-def _denied_in_words(sides: Sides, deniers: tuple[list[Token], list[Token]]) -> Change | None:
-    """One side forbids, ends or avoids what the other states; in texts less alike, the other may say so otherwise."""
+def _denied_in_words(sides: Sides, deniers: tuple[list[Token], list[Token]]) -> FacetChange | None:
+    """Find a statement that one side forbids, ends or avoids.
+
+    If the other text has content of its own, it may say the same in other words, so there is no conflict.
+    """
     match = sides.match
     here = len(deniers[0]) >= len(deniers[1])
     if any(token.content for token in (match.only_known if here else match.only_new)):
-        return None if sides.framed or _balanced(sides) else Change(reason="different_fact", sure=False)
+        return (
+            None if sides.framed or _has_balanced_negations(sides) else FacetChange(reason="different_fact", sure=False)
+        )
     denier = deniers[0 if here else 1][0]
-    quote, partner = _governed(match, sides.new if here else sides.known, denier, known=not here)
+    quote, partner = _find_governed(match, sides.new if here else sides.known, denier, known=not here)
     new, known = (quote, partner) if here else (partner, quote)
-    return Change(reason="conflict_negation", new=new, known=known, sure=sides.near)
+    return FacetChange(reason="conflict_negation", new=new, known=known, sure=sides.near)
 
 
-def _governed(match: Alignment, text: Features, denier: Token, *, known: bool) -> tuple[str, str]:
-    """The denying word with what it denies, and the same on the other side."""
+def _find_governed(match: Alignment, text: Features, denier: Token, *, known: bool) -> tuple[str, str]:
+    """Return quotations of the denying word with what it denies, and of its counterpart in the other text."""
     pairs = [(match.known[other], match.new[place]) for place, other, _ in match.pairs]
     if not known:
         pairs = [(new, theirs) for theirs, new in pairs]
@@ -103,7 +108,7 @@ def _governed(match: Alignment, text: Features, denier: Token, *, known: bool) -
     after = [pair for pair in facts if pair[0].start >= denier.end and pair[0].clause == denier.clause]
     nearest = min(after or facts, key=lambda pair: abs(pair[0].start - denier.start), default=None)
     if nearest is None:
-        return shown(denier), "…"
+        return quote_token(denier), "…"
     governed, partner = nearest
     quote = text.text[min(denier.start, governed.start) : max(denier.end, governed.end)]
-    return shorten(quote), shown(partner)
+    return shorten(quote), quote_token(partner)

@@ -1,11 +1,11 @@
-"""Counts, fractions, ordinals, versions, and amounts with a unit."""
+"""Rules that read counts, fractions, ordinals, versions, and amounts with a unit."""
 
 import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from clearwell.comparison.value_rules import DIGITS, EN, SCALE, WORD, ZH, Rule, Value, ValueMatch, shown
+from clearwell.comparison.value_rules import DIGITS, EN, SCALE, WORD, ZH, Rule, Value, ValueMatch, format_number
 from clearwell.text.numerals import ORDINALS, PARTS, SCALES, WORDS, read_number
 from clearwell.text.words import words
 
@@ -22,7 +22,7 @@ _MEASURE: Final = (
 )
 _ZH_DIGIT: Final = "[一二两三四五六七八九\\d]"
 _AFTER_MONEY: Final = r"(?=$|[^\w]|钱|的|每|左右|以[上下内]|起|[不没就才都也还]|一[斤个件张支瓶杯碗份本盒])"
-"""What may follow a sum of money whose last unit is left out: 一块五 is money, 一块五米长的木板 is none."""
+"""What can follow an amount of money whose last unit is omitted: 一块五 is money, 一块五米长的木板 is not."""
 _LASTING: Final = re.compile(
     r"\b(?:for|in|within|after|about|lasts?|lasted|takes?|took|than|over|under|by|only|almost|nearly|around|roughly"
     r"|approximately|until|once|least|most|another|every|of) $"
@@ -33,7 +33,7 @@ _LATER: Final = re.compile(r"(?:ago|later|earlier|after|before|long|old|ahead|la
 
 @cache
 def units() -> dict[str, tuple[str, float]]:
-    """Every unit: its dimension and its size in the base unit."""
+    """Return the dimension of every unit, and its size in the base unit."""
     return {
         unit: (dimension, size)
         for dimension, sizes in words("units").items()
@@ -48,7 +48,7 @@ def dimensions() -> frozenset[str]:
 
 
 def _unit_at(text: str, at: int) -> str:
-    """The unit that stands here, with the blank before it; empty if none does."""
+    """Return the unit at this position, with the space before it, or an empty string."""
     if (match := _LATIN_UNIT.match(text, at)) is not None:
         names = (match[1] + match[2], match[1])
         found = next((name for name in names if name in units()), None)
@@ -66,17 +66,17 @@ def _guard(unit: str) -> frozenset[str]:
 
 
 def measured(amount: float, unit: str, *, weak: bool = False) -> Value:
-    """So much of a unit, in the base unit of its dimension."""
+    """Return an amount of a unit as a value in the base unit of its dimension."""
     dimension, size = units()[unit.strip(" -")]
-    return Value(dimension, shown(amount * size), number=amount, weak=weak)
+    return Value(dimension, format_number(amount * size), number=amount, weak=weak)
 
 
 def _count(amount: float, *, weak: bool = False) -> Value:
-    return Value("count", shown(amount), number=amount, weak=weak)
+    return Value("count", format_number(amount), number=amount, weak=weak)
 
 
 def _ratio(amount: float) -> Value:
-    return Value("ratio", shown(amount), number=amount)
+    return Value("ratio", format_number(amount), number=amount)
 
 
 def _nothing(_: ValueMatch) -> None:
@@ -91,9 +91,9 @@ def _version(found: ValueMatch) -> Value:
 
 
 def _written(digits: str) -> str:
-    """3.10 is not 3.1 where it may be a version, but 2.0 is 2."""
+    """Return digits in a uniform form. 3.10 stays, because it can be a version, but 2.0 becomes 2."""
     bare = digits.replace(",", "").removesuffix(".0")
-    return bare if "." in bare and bare.endswith("0") else shown(float(bare))
+    return bare if "." in bare and bare.endswith("0") else format_number(float(bare))
 
 
 def _zh_fraction(found: ValueMatch) -> Value:
@@ -147,7 +147,7 @@ def _money(found: ValueMatch) -> Value:
 
 
 def _spoken_money(found: ValueMatch) -> Value:
-    """三块二毛五 is 3.25 yuan, 一块五 is 1.5."""
+    """Read spoken amounts of money: 三块二毛五 is 3.25 yuan, 一块五 is 1.5."""
     whole, tenths, hundredths, rest, tenths_alone, hundredths_alone = found.groups
     parts = (whole, tenths or rest or tenths_alone, hundredths or hundredths_alone)
     amount = sum(read_number(part) / 10**place for place, part in enumerate(parts) if part)
@@ -162,7 +162,7 @@ def _en_ordinal(found: ValueMatch) -> Value:
 
 def _zh_ordinal(found: ValueMatch) -> Value:
     which = read_number(found.groups[0] or "")
-    return Value("ordinal", shown(which), number=which)
+    return Value("ordinal", format_number(which), number=which)
 
 
 def _times(found: ValueMatch) -> Value:
@@ -174,7 +174,7 @@ def _times(found: ValueMatch) -> Value:
 
 
 def _a_unit(found: ValueMatch) -> Value | None:
-    """An hour is one hour, but "twice a day" is a rate."""
+    """Read "an hour" as one hour, but not "a day" in "twice a day", which is a rate."""
     unit = found.groups[0] or ""
     if unit == "dozen":
         return _count(12)
@@ -283,4 +283,4 @@ WORDS_BEFORE: Final = frozenset(
     }
     | {"usd", "eur", "gbp", "cny", "rmb", "hkd", "jpy", "chf", "us"}
 )
-"""Words that such a value may begin with."""
+"""Words with which such a value can begin."""

@@ -1,4 +1,4 @@
-"""A text in words, names, values and signs, each with its place in the text."""
+"""Split a text into words, names, values and signs, each with its position."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ import rjieba
 
 from clearwell.comparison.lexicon import Lexicon
 from clearwell.comparison.value_rules import Value
-from clearwell.comparison.values import values_in
+from clearwell.comparison.values import find_values
 from clearwell.text.languages import Language
 from clearwell.text.languages.english import stem
 
@@ -48,7 +48,7 @@ class Kind(StrEnum):
 
 @dataclass(slots=True)
 class Token:
-    """One word, name or value. Written only while a text is read."""
+    """One word, name or value. Tokens are changed only while the features of a text are extracted."""
 
     key: str
     surface: str
@@ -56,23 +56,23 @@ class Token:
     end: int
     kind: Kind = Kind.WORD
     tag: str = ""
-    """Part of speech of a Chinese word; of an English one, whether it is a capitalised first word."""
+    """The part of speech of a Chinese word; for an English word, whether it is capitalised and begins a sentence."""
     value: Value | None = None
     content: bool = True
-    """Whether it carries a fact."""
+    """Whether it is a content word."""
     counts: bool = True
-    """Whether it is compared at all."""
+    """Whether it is compared."""
     negated: bool = False
     clause: int = 0
     quoted: str = ""
-    """What stands in the text where it is denied, the negation included."""
+    """The part of the text from the negation to this word, if it is negated."""
 
 
-def tokens_in(cased: str, lower: str, words: Lexicon, language: Language) -> Iterator[Token]:
-    """Both texts are the same but for case and form; what is shown is taken from the first."""
-    names = not _shouted(cased)
+def tokenise(cased: str, lower: str, words: Lexicon, language: Language) -> Iterator[Token]:
+    """Yield the tokens of ``lower``. ``cased`` is the same text in its original case, for quotations."""
+    names = not _is_shouted(cased)
     at = 0
-    for start, end, value in values_in(lower):
+    for start, end, value in find_values(lower):
         yield from _words(cased, lower, (at, start), words, names=names, language=language)
         shown = cased[start:end].strip()
         yield Token(value.key, shown, start, end, Kind.VALUE, value=value, content=not value.weak)
@@ -80,8 +80,8 @@ def tokens_in(cased: str, lower: str, words: Lexicon, language: Language) -> Ite
     yield from _words(cased, lower, (at, len(lower)), words, names=names, language=language)
 
 
-def _shouted(cased: str) -> bool:
-    """Whether capitals mark nothing here, as in headlines. In Chinese the few words that have them are names."""
+def _is_shouted(cased: str) -> bool:
+    """Return whether capitals do not mark names here, as in headlines. In Chinese text they always do."""
     if _HAN.search(cased):
         return False
     longer: list[str] = _LONGER_WORD.findall(cased)
@@ -118,7 +118,7 @@ def _sign(lower: str, text: str, start: int, language: Language) -> Iterator[Tok
 
 
 def _capital(shown: str, lower: str, at: int) -> str:
-    """What the capitals of a word tell: a name, perhaps a name where a sentence opens, or nothing."""
+    """Return what the capitals of a word mean: a name, possibly a name (at the start of a sentence), or nothing."""
     if shown.islower() or not any(char.isupper() for char in shown):
         return ""
     before = lower[max(0, at - 8) : at].rstrip(" \"'([“")
@@ -139,15 +139,15 @@ def _latin(text: str, shown: str, start: int, capital: str, words: Lexicon) -> I
     for part in word.split("-"):
         if part:
             key = stem(part)
-            named = capital == Kind.NAME and not (_stressed(key, part, words) or shown in _NO_NAMES)
+            named = capital == Kind.NAME and not (_is_stressed(key, part, words) or shown in _NO_NAMES)
             kind = Kind.NAME if named else Kind.WORD
             yield Token(key, shown[: len(part)] if "-" in word else shown, start, end, kind, tag=capital)
         if "-" in word:
             start, shown = start + len(part) + 1, shown[len(part) + 1 :]
 
 
-def _stressed(key: str, part: str, words: Lexicon) -> bool:
-    """Whether capitals stress a word that names nothing: NOT, ONLY, MUST. Two letters may be a name: US, IT."""
+def _is_stressed(key: str, part: str, words: Lexicon) -> bool:
+    """Return whether capitals emphasise a word that is no name: NOT, ONLY, MUST. Two letters can be a name: US, IT."""
     if part == "i" or key in words.negators or key in words.restricting:
         return True
     return len(part) > 2 and (key in words.stop or any(key in scale for scale in words.scales.values()))
@@ -155,7 +155,7 @@ def _stressed(key: str, part: str, words: Lexicon) -> bool:
 
 def _han(text: str, shown: str, start: int, words: Lexicon) -> Iterator[Token]:
     at = 0
-    for word, tag in _parted(_with_names(rjieba.tag(text, hmm=False), words), words):
+    for word, tag in _part_words(_join_names(rjieba.tag(text, hmm=False), words), words):
         begin, at = at, at + len(word)
         if _denies(word, words):
             yield Token("不", shown[begin], start + begin, start + begin + 1)
@@ -167,8 +167,8 @@ def _han(text: str, shown: str, start: int, words: Lexicon) -> Iterator[Token]:
         yield Token(word, shown[begin:end], start + begin, start + end, kind, tag=tag)
 
 
-def _parted(tagged: Iterator[tuple[str, str]], words: Lexicon) -> Iterator[tuple[str, str]]:
-    """Two words that the segmenter has as one: 每天晚上."""
+def _part_words(tagged: Iterator[tuple[str, str]], words: Lexicon) -> Iterator[tuple[str, str]]:
+    """Split words that the segmenter has joined: 每天晚上."""
     for word, tag in tagged:
         if len(word) == 4 and word not in words.groups and word[:2] in words.groups and word[2:] in words.groups:
             yield word[:2], tag
@@ -177,13 +177,13 @@ def _parted(tagged: Iterator[tuple[str, str]], words: Lexicon) -> Iterator[tuple
             yield word, tag
 
 
-def _with_names(tagged: Sequence[tuple[str, str]], words: Lexicon) -> Iterator[tuple[str, str]]:
-    """Surname and given name in one: the segmenter knows only some of them."""
+def _join_names(tagged: Sequence[tuple[str, str]], words: Lexicon) -> Iterator[tuple[str, str]]:
+    """Join surnames and given names, of which the segmenter knows only some."""
     at = 0
     while at < len(tagged):
         word, tag = tagged[at]
         given = 0
-        while word in words.surnames and given < 2 and _given(tagged, at + 1 + given, words):
+        while word in words.surnames and given < 2 and _is_given_name(tagged, at + 1 + given, words):
             given += 1
         if given:
             word, tag = "".join(part for part, _ in tagged[at : at + 1 + given]), "nr"
@@ -191,14 +191,14 @@ def _with_names(tagged: Sequence[tuple[str, str]], words: Lexicon) -> Iterator[t
         at += 1 + given
 
 
-def _given(tagged: Sequence[tuple[str, str]], at: int, words: Lexicon) -> bool:
+def _is_given_name(tagged: Sequence[tuple[str, str]], at: int, words: Lexicon) -> bool:
     if at >= len(tagged) or len(tagged[at][0]) != 1:
         return False
     return tagged[at][0] not in words.stop and tagged[at][0] not in words.negators
 
 
 def _denies(word: str, words: Lexicon) -> bool:
-    """Whether a word is a negation grown together with what it denies: 不含, 未完成."""
+    """Return whether a word begins with a negation: 不含, 未完成."""
     return (
         len(word) > 1
         and word[0] in "不没未无非"

@@ -1,4 +1,4 @@
-"""What a rule for reading values is made of."""
+"""The building blocks of rules that read values."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -23,13 +23,13 @@ SCALE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value: what it measures, how much, and the number that was written for it."""
+    """One value: its dimension, its amount in the base unit, and the number as it was written."""
 
     dimension: str
     amount: str
     number: float = 0.0
     weak: bool = False
-    """It may be left out without a loss, like the "one" of "one of them"."""
+    """Whether it can be omitted without loss, like "one" in "one of them"."""
     surface: str = ""
 
     @property
@@ -39,7 +39,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class ValueMatch:
-    """A place where a rule's pattern matched, and the groups of the match."""
+    """A match of the pattern of a rule: its groups and its position in the text."""
 
     groups: Sequence[str | None]
     text: str
@@ -47,23 +47,23 @@ class ValueMatch:
     end: int
 
     def follows(self, pattern: re.Pattern[str]) -> bool:
-        """Whether the few words before match."""
+        """Return whether the 24 characters before the match match a pattern."""
         return pattern.search(self.text[max(0, self.start - 24) : self.start]) is not None
 
 
 Reader: TypeAlias = Callable[[ValueMatch], Value | tuple[Value, int] | None]
-"""The value that was found, with its end where that is not the end of the match."""
+"""Returns the value of a match, with its end if that is not the end of the match, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern, what it means, and with what it may begin: d(igit), z(h), l(atin word), s(ign)."""
+    """A pattern, the function that reads a match, and how a match can begin: d(igit), z(h), l(atin word), s(ign)."""
 
     begins: str
     pattern: str
     read: Reader
 
 
-def shown(number: float) -> str:
-    """A number such that equal numbers look the same."""
+def format_number(number: float) -> str:
+    """Return a number as text, so that equal numbers have equal texts."""
     return f"{number:.10g}"

@@ -1,6 +1,7 @@
-"""Values in text, in one form: 三, 3 and three; 半年 and 6 months; 15:30, 3:30 pm and 下午三点半.
+"""Find values in text, in a uniform form: 三, 3 and three; 半年 and 6 months; 15:30, 3:30 pm and 下午三点半.
 
-Text comes normalised (NFKC) and in lower case. Every repeat in the patterns is bounded: text is hostile.
+Text must be normalised (NFKC) and in lower case. Every repetition in the patterns is bounded, because text may be
+hostile.
 """
 
 import re
@@ -9,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from clearwell.comparison import calendar, quantities
-from clearwell.comparison.value_rules import Reader, Value, ValueMatch, shown
+from clearwell.comparison.value_rules import Reader, Value, ValueMatch, format_number
 
 _RULES: Final = (quantities.NO_NUMBER, *calendar.RULES, *quantities.RULES)
 _WORDS_BEFORE: Final = calendar.WORDS_BEFORE | quantities.WORDS_BEFORE
@@ -18,19 +19,19 @@ _BEGIN: Final = re.compile(
     "|(?P<z>[零〇一二两三四五六七八九十廿卅百半第上下本这周星礼今明昨前后去春夏秋冬凌清早中傍晚夜深午正负翻加千万减])"
 )
 _ROUNDING: Final = 0.05
-"""Between units of data size: 1 GB is 1,000 or 1,024 MB, as the writer likes."""
+"""Relative tolerance between units of data size: 1 GB can be 1,000 or 1,024 MB."""
 _THIRD: Final = 0.005
-"""Between a fraction and its rounded percentage: a third and 33 %."""
+"""Tolerance between a fraction and its rounded percentage: a third and 33 %."""
 _DAY: Final = 86_400
 _BARE: Final = frozenset({"cny", "ordinal"})
-"""Amounts whose unit may be left out: 3.6 万 is 3.6 万元, the ninth is 第九."""
+"""Dimensions whose unit can be omitted: 3.6 万 is 3.6 万元, the ninth is 第九."""
 _TO: Final = re.compile(" ?(?:to|and|or|-|~|到|至|和|或|、) ?")
 _ADDED: Final = frozenset({"second", "metre"})
 
 
 @cache
 def _scanner(begins: str) -> tuple[re.Pattern[str], dict[str, tuple[int, int, Reader]]]:
-    """One pattern for the rules that may begin so, and where the groups of each rule are in it."""
+    """Return one pattern for all rules with this beginning, and the position of the groups of each rule in it."""
     rules = {f"r{number}": rule for number, rule in enumerate(_RULES) if begins in rule.begins}
     places: dict[str, tuple[int, int, Reader]] = {}
     count = 0
@@ -41,17 +42,20 @@ def _scanner(begins: str) -> tuple[re.Pattern[str], dict[str, tuple[int, int, Re
     return re.compile("|".join(f"(?P<{name}>{rule.pattern})" for name, rule in rules.items())), places
 
 
-def values_in(text: str) -> Iterator[tuple[int, int, Value]]:
-    """Every value with its place, in order: 1 h 30 min is one value, and 2 to 8 degrees are two of degrees."""
+def find_values(text: str) -> Iterator[tuple[int, int, Value]]:
+    """Yield every value with its start and end, in order.
+
+    1 h 30 min is one value, and 2 to 8 degrees are two values in degrees.
+    """
     held: tuple[int, int, Value] | None = None
-    for start, end, value in _found(text):
+    for start, end, value in _match_rules(text):
         if held is not None:
             between = text[held[1] : start]
             if _adds_up(held[2], between, value):
-                total = shown(float(held[2].amount) + float(value.amount))
+                total = format_number(float(held[2].amount) + float(value.amount))
                 held = (held[0], end, Value(value.dimension, total, number=held[2].number))
                 continue
-            yield (held[0], held[1], _with_unit(held[2], between, value))
+            yield (held[0], held[1], _take_unit(held[2], between, value))
         held = (start, end, value)
     if held is not None:
         yield held
@@ -66,16 +70,16 @@ def _adds_up(before: Value, between: str, value: Value) -> bool:
     )
 
 
-def _with_unit(before: Value, between: str, value: Value) -> Value:
-    """A number that has its unit from the second number of a range."""
+def _take_unit(before: Value, between: str, value: Value) -> Value:
+    """Return the first number of a range with the unit of the second."""
     measured = value.number != 0 and value.dimension in quantities.dimensions()
     if before.dimension != "count" or not measured or not _TO.fullmatch(between):
         return before
     size = float(value.amount) / value.number
-    return Value(value.dimension, shown(before.number * size), number=before.number, weak=before.weak)
+    return Value(value.dimension, format_number(before.number * size), number=before.number, weak=before.weak)
 
 
-def _found(text: str) -> Iterator[tuple[int, int, Value]]:
+def _match_rules(text: str) -> Iterator[tuple[int, int, Value]]:
     at = 0
     while (begin := _BEGIN.search(text, at)) is not None:
         at = begin.end()
@@ -96,7 +100,7 @@ def _found(text: str) -> Iterator[tuple[int, int, Value]]:
 
 
 def agree(one: Value, other: Value) -> bool:
-    """Whether two values may be the same: a date with and without its year, 3:30 and 15:30, 1 GB and 1,000 MB."""
+    """Return whether two values can be the same: a date with and without a year, 3:30 and 15:30, 1 GB and 1,000 MB."""
     if one.key == other.key:
         return True
     if {one.dimension, other.dimension} == {"time", "count"}:
@@ -131,7 +135,7 @@ def _dates_agree(one: str, other: str) -> bool:
 
 
 def _days_agree(one: str, other: str) -> bool:
-    """A day and the part of a month that it may be in."""
+    """Return whether a day can be in a part of a month."""
     part, day = (one, other) if one in calendar.DAYS_OF_PART else (other, one)
     return part in calendar.DAYS_OF_PART and day.isdigit() and int(day) in calendar.DAYS_OF_PART[part]
 

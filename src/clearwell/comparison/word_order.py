@@ -1,4 +1,4 @@
-"""Compares word order: clauses and list items may change places, subject and object may not."""
+"""Compare word order: clauses and list items can be exchanged, subject and object cannot."""
 
 import re
 from collections import Counter
@@ -8,7 +8,7 @@ from typing import Final
 
 from clearwell.comparison.features import Features
 from clearwell.comparison.lexicon import Lexicon, lexicon
-from clearwell.comparison.pair import Change, Sides
+from clearwell.comparison.pair import FacetChange, Sides
 from clearwell.comparison.tokens import Kind, Token
 
 _SAME_WORDS: Final = 0.75
@@ -22,12 +22,12 @@ _SEQUENCE: Final = re.compile(
 )
 _PASSIVE: Final = frozenset({"by", "被", "由"})
 _CLEFT: Final = re.compile("的(?:人|负责人|同事)?是")
-"""It turns a sentence around: 负责维护的人是陈浩."""
+"""A cleft sentence, which changes the order: 负责维护的人是陈浩."""
 _THEN: Final = frozenset({"then", "afterward", "finally", "lastly", "再", "然后", "后", "接着", "最后", "最终"})
 
 
 def is_reordered(new: Features, known: Features) -> bool:
-    """Whether the texts have the same clauses, the same items in a list, or one part put first."""
+    """Return whether the texts differ only in the order of clauses or list items, or in a part moved to the front."""
     mine, theirs = new.signed, known.signed
     if len(mine) != len(theirs) or Counter(mine) != Counter(theirs):
         return False
@@ -40,13 +40,13 @@ def is_reordered(new: Features, known: Features) -> bool:
     return len(middle) <= _LONGEST_TURNED and any(middle[cut:] + middle[:cut] == other for cut in range(1, len(middle)))
 
 
-def changed_sequence(new: Features, known: Features) -> Change | None:
-    """The same items in another order, and the text before them says that their order counts."""
+def find_changed_sequence(new: Features, known: Features) -> FacetChange | None:
+    """Find items in another order, if the text before them says that the order matters."""
     part = _unlike_part(new.signed, known.signed)
     mine, theirs = new.compared[part], known.compared[part]
     if len({token.clause for token in mine}) < 2 or not _SEQUENCE.search(new.text[: mine[0].start]):
         return None
-    return Change(reason="conflict_order", new=mine[0].surface, known=theirs[0].surface)
+    return FacetChange(reason="conflict_order", new=mine[0].surface, known=theirs[0].surface)
 
 
 def _clauses(text: Features, part: slice) -> list[tuple[str, ...]]:
@@ -55,24 +55,24 @@ def _clauses(text: Features, part: slice) -> list[tuple[str, ...]]:
 
 
 def _unlike_part(mine: Sequence[str], theirs: Sequence[str]) -> slice:
-    """What is left of two sequences of one length without their common beginning and end."""
+    """Return the part of two sequences of equal length without their common beginning and end."""
     unlike = [at for at, (one, other) in enumerate(zip(mine, theirs, strict=True)) if one != other]
     return slice(unlike[0], unlike[-1] + 1) if unlike else slice(0, 0)
 
 
-def changed_places(sides: Sides) -> Change | None:
-    """Two parts stand in each other's place, on the other side of what relates them, or in each other's clause."""
+def find_changed_places(sides: Sides) -> FacetChange | None:
+    """Find two exchanged parts: word by word, around the word that relates them, or between clauses."""
     if (swapped := _swapped_parts(sides)) is not None:
         return swapped
     if sides.words < _SAME_WORDS or sides.frame < _SAME_FRAME or sides.match.in_order:
         return None
     if bool(_CLEFT.search(sides.new.text)) != bool(_CLEFT.search(sides.known.text)):
         return None
-    return _swapped_roles(sides) or _exchanged(sides)
+    return _swapped_roles(sides) or _find_exchange(sides)
 
 
-def _swapped_parts(sides: Sides) -> Change | None:
-    """X relates to Y, and Y relates to X, word by word."""
+def _swapped_parts(sides: Sides) -> FacetChange | None:
+    """Find two parts that are exchanged word by word: X relates to Y, and Y relates to X."""
     mine, theirs = sides.new.sequence, sides.known.sequence
     if len(mine) != len(theirs):
         return None
@@ -85,11 +85,11 @@ def _swapped_parts(sides: Sides) -> Change | None:
             if mine[-last:] == theirs[:last] and mine[first:-last] == theirs[last:-first]:
                 start = part.start
                 new, known = sides.new.quote(start, start + first), sides.known.quote(start, start + last)
-                return Change(reason="conflict_roles", new=new, known=known)
+                return FacetChange(reason="conflict_roles", new=new, known=known)
     return None
 
 
-def _swapped_roles(sides: Sides) -> Change | None:
+def _swapped_roles(sides: Sides) -> FacetChange | None:
     words = lexicon()
     mine, theirs = sides.match.new, sides.match.known
     if sum(token.key in _PASSIVE for token in mine) != sum(token.key in _PASSIVE for token in theirs):
@@ -102,7 +102,7 @@ def _swapped_roles(sides: Sides) -> Change | None:
         (left, right), (their_left, their_right) = _around(mine, at), _around(theirs, other)
         doers, done_to = (left & their_right) - right - their_left, (right & their_left) - left - their_right
         if doers and done_to:
-            return _reversed(token, min(doers), min(done_to), mine)
+            return _make_reversal(token, min(doers), min(done_to), mine)
     return None
 
 
@@ -118,7 +118,7 @@ def _passive(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _around(tokens: Sequence[Token], at: int) -> tuple[set[str], set[str]]:
-    """What stands left and right of a word in its clause; "then" relates its clause to the one before."""
+    """Return the content words left and right of a word in its clause; for "then", also in the clause before."""
     clause = tokens[at].clause
     clauses = {clause, clause - 1} if tokens[at].key in _THEN else {clause}
     left = {one.key for one in tokens[max(0, at - _REACH) : at] if one.clause in clauses and one.content}
@@ -126,18 +126,18 @@ def _around(tokens: Sequence[Token], at: int) -> tuple[set[str], set[str]]:
     return left, right
 
 
-def _reversed(token: Token, one: str, other: str, tokens: Sequence[Token]) -> Change:
+def _make_reversal(token: Token, one: str, other: str, tokens: Sequence[Token]) -> FacetChange:
     shown = {word.key: word.surface for word in tokens}
     reason = "conflict_order" if token.key in _THEN else "conflict_roles"
-    return Change(
+    return FacetChange(
         reason=reason,
         new=f"{shown[one]} … {token.surface} … {shown[other]}",
         known=f"{shown[other]} … {token.surface} … {shown[one]}",
     )
 
 
-def _exchanged(sides: Sides) -> Change | None:
-    """Two clauses are the same but for words that each has from the other."""
+def _find_exchange(sides: Sides) -> FacetChange | None:
+    """Find words that are exchanged between two clauses."""
     mine, theirs = sides.match.new, sides.match.known
     moves = [(mine[at], theirs[other].clause) for at, other, _ in sides.match.pairs if mine[at].content]
     shared = Counter((token.clause, clause) for token, clause in moves)
@@ -151,5 +151,5 @@ def _exchanged(sides: Sides) -> Change | None:
         if home is None or away is None or home == other or not shared[away, home]:
             continue
         back = next(one for one, clause in moves if (one.clause, clause) == (away, home))
-        return Change(reason="conflict_roles", new=token.surface, known=back.surface)
+        return FacetChange(reason="conflict_roles", new=token.surface, known=back.surface)
     return None

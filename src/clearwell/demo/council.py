@@ -76,6 +76,7 @@ class Council:
             self._clock.move_to(begin)
             async for step in self._meet(meeting):
                 yield step
+        await self._clearwell.uses.record()
         yield await self._summarise(time.monotonic() - started)
 
     async def close(self) -> None:
@@ -122,8 +123,8 @@ class Council:
         return await self._speaker.speak(meeting, turn, context)
 
     async def _capture(self, session: Session, turn: Turn, text: str) -> None:
-        metadata = {} if turn.confidence is None else {"confidence": turn.confidence}
-        output = {"content": text, "metadata": metadata}
+        stated = {} if turn.confidence is None else {"confidence": turn.confidence}
+        output = {"content": text, "metadata": {"topic": session.state["topic"], **stated}}
         await self._middleware.after_node_execution(session, _make_node(turn), output)
 
     async def _settle(self) -> list[OutputStep]:

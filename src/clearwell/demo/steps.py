@@ -6,7 +6,7 @@ from html import unescape
 from typing import Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, RootModel
 
 from clearwell.messages import Language
 from clearwell.records import Admission, FactCheck, Insight, Outcome, QuarantineRow
@@ -187,3 +187,7 @@ class SummaryStep(View):
 
 
 Step = MeetingStep | RecallStep | OutputStep | FactCheckStep | DigestStep | DecisionStep | SummaryStep
+
+
+class StepsView(RootModel[tuple[Step, ...]]):
+    """The steps of the meetings, in their order."""

@@ -13,7 +13,7 @@ import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -62,13 +62,15 @@ async def make_backup(
 ) -> Backup:
     """Back up a running bundled PostgreSQL and these files to a folder that does not exist yet, or is empty.
 
-    Everything that was committed before the call is in the backup. The folder appears when it is complete.
+    Everything that was committed before the call is in the backup. The folder appears when it is complete. The files
+    are copied first: the heads of the audit must not be newer than the database.
     """
     unfinished = _begin(target)
     try:
+        await asyncio.to_thread(_copy_all, files, unfinished)
         await _run_basebackup(running, unfinished / DATABASE, progress)
         backup = await asyncio.to_thread(
-            _complete, unfinished, files, at=at, program=program, postgres=running.version, schema=schema
+            _complete, unfinished, list(files), at=at, program=program, postgres=running.version, schema=schema
         )
         await _verify_database(unfinished / DATABASE, lambda _done, _total: None)
         _put_in_place(unfinished, target)
@@ -154,13 +156,14 @@ async def _run(command: list[str | Path], progress: Progress) -> tuple[int, str]
             await child.wait()
 
 
-def _complete(
-    folder: Path, files: Mapping[str, Path], *, at: datetime, program: str, postgres: str, schema: int
-) -> Backup:
-    """Copy the other files and write the checksums."""
+def _copy_all(files: Mapping[str, Path], folder: Path) -> None:
+    for name, path in files.items():
+        _copy(path, folder / name)
+
+
+def _complete(folder: Path, files: Sequence[str], *, at: datetime, program: str, postgres: str, schema: int) -> Backup:
+    """Write the checksums."""
     with writing(folder):
-        for name, path in files.items():
-            _copy(path, folder / name)
         named = [*files, f"{DATABASE}/{POSTGRES_MANIFEST}"]
         backup = Backup(
             clearwell="backup",

@@ -28,7 +28,7 @@ MAY_PASS: Final = frozenset(
     }
 )  # fmt: skip
 """Failures of the API that may pass. All others stop the series at once."""
-MOST_IN_A_ROW: Final = 3
+MAX_IN_A_ROW: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,5 +117,5 @@ class CallSeries:
         if failure.code in ABOUT_ONE_ANSWER:
             return
         self._failed_in_a_row += 1
-        if failure.code not in MAY_PASS or self._failed_in_a_row >= MOST_IN_A_ROW:
+        if failure.code not in MAY_PASS or self._failed_in_a_row >= MAX_IN_A_ROW:
             self.problem = self.problem or failure

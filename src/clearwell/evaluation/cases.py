@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any
 
 from clearwell.messages import Language
-
-LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 
 class CaseKind(StrEnum):

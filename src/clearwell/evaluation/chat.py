@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from clearwell.evaluation.calls import AnswerT, Call, CallSeries, EvaluationOptions
-from clearwell.evaluation.cases import LANGUAGES
 from clearwell.evaluation.results import conclude, summarise_latency
 from clearwell.evaluation.tokens import TokenTally
-from clearwell.messages import Language
+from clearwell.messages import LANGUAGES, Language
 from clearwell.records import LanguageEvaluation, Measurement, Mistake, ModelEvaluation, ModelRole
 
 

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwell.evaluation.calls import Call, CallSeries, EvaluationOptions
-from clearwell.evaluation.cases import LANGUAGES, CaseKind, EmbedderCase, load_embedder_cases
+from clearwell.evaluation.cases import CaseKind, EmbedderCase, load_embedder_cases
 from clearwell.evaluation.requirements import measure_share
 from clearwell.evaluation.results import conclude, summarise_latency
 from clearwell.evaluation.tokens import TokenTally
+from clearwell.messages import LANGUAGES
 from clearwell.ports import Embedder, StatementComparison
 from clearwell.records import (
     LanguageEvaluation,

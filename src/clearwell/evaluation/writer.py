@@ -13,7 +13,7 @@ from clearwell.evaluation.chat import ChatTask, evaluate_chat_model
 from clearwell.evaluation.requirements import measure_share
 from clearwell.evaluation.tokens import TokenTally
 from clearwell.flow.digest.inventions import find_invented
-from clearwell.flow.digest.summaries import joined
+from clearwell.flow.digest.summaries import join_sentences
 from clearwell.ports import InsightWriter
 from clearwell.records import (
     Measure,
@@ -59,7 +59,7 @@ class _Result:
 
 
 def _read_result(case: WriterCase, written: Written) -> _Result:
-    text = joined(written.sentences)
+    text = join_sentences(written.sentences)
     bare = _remove_spaces(text)
     said = [_remove_spaces(value) in bare for value in case.disputed]
     return _Result(

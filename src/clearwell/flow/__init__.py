@@ -9,7 +9,8 @@ working memory. ``digest`` groups what quarantine holds into insights, ``review`
 them, and ``promotion`` turns a decision into long-term memory. ``retrieval`` searches working and long-term memory
 together, ``context`` puts the result in front of an agent, and ``factcheck`` holds a claim against it.
 
-``erasure`` removes a text from all of it, for good. ``archive`` writes a group to a file and reads it again.
+``tombstones`` keeps out what was rejected or forgotten. ``erasure`` removes a text from all of it, for good.
+``archive`` writes a group to a file and reads it again.
 
 Shared by all stages: ``access`` (permissions and keys), ``audit`` (the record of changes), ``events`` (what happens,
 for readers that follow it), ``idempotency`` (repeated requests),

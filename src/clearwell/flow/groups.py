@@ -4,12 +4,14 @@ Administrators write them; callers that may read the group can read them.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from clearwell.errors import NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_in_group, require_right, resolve_agent
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.digest.cron import require_cron, require_zone
+from clearwell.flow.digest.schedule import find_next_tick, resolve_schedule
 from clearwell.flow.idempotency import run_once
 from clearwell.ports import Clock, GroupStore, IdempotencyStore, Ids
 from clearwell.records import (
@@ -33,18 +35,19 @@ class GroupProfiles:
     ) -> None:
         self._groups = groups
         self._idempotency = idempotency
+        self._clock = clock
         self._audit_events = AuditEvents(clock, ids)
         self._settings = settings
 
     async def get_group(self, group_id: str, *, by: Principal) -> Group:
         """The group's profile; an empty one if nobody has written it."""
         require_in_group(by, group_id, Right.READ, Right.ADMIN)
-        return await self._groups.get(group_id) or Group(group_id=group_id)
+        return await self._read(group_id)
 
     async def list_groups(self, *, by: Principal) -> Sequence[Group]:
         """The groups that the caller covers and that have a profile, outputs or memories."""
         require_right(by, Right.READ, Right.REVIEW, Right.ADMIN)
-        return await self._groups.all(by.groups)
+        return [self._schedule(group) for group in await self._groups.all(by.groups)]
 
     async def change_group(
         self, group_id: str, change: GroupChange, *, by: Principal, request: IdempotencyKey | None = None
@@ -61,7 +64,7 @@ class GroupProfiles:
             return True
 
         await run_once(self._idempotency, request, act)
-        return await self._groups.get(group_id) or Group(group_id=group_id)
+        return await self._read(group_id)
 
     async def get_agent(self, group_id: str, agent_id: str, *, by: Principal) -> Agent:
         """One agent. A key that is bound to an agent can read only that one. Raises NotFound."""
@@ -109,6 +112,14 @@ class GroupProfiles:
             return True
 
         await run_once(self._idempotency, request, act)
+
+    async def _read(self, group_id: str) -> Group:
+        return self._schedule(await self._groups.get(group_id) or Group(group_id=group_id))
+
+    def _schedule(self, group: Group) -> Group:
+        """The group with the time of its next digest."""
+        cron, zone = resolve_schedule(group.digest_cron, group.digest_zone, self._settings)
+        return replace(group, next_digest_at=find_next_tick(cron, zone, self._clock.now()))
 
     def _check_change(self, change: GroupChange) -> GroupChange:
         prompt, cron, zone = change.system_prompt, change.digest_cron, change.digest_zone

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from clearwell.errors import InvalidInput, TooLarge
-from clearwell.records import UNASSIGNED, Json, Metadata
+from clearwell.records import UNASSIGNED, Json, Metadata, Scope
 from clearwell.settings import Settings
 from clearwell.text.expansion import count_expanded
 from clearwell.text.hidden_text import can_be_read
@@ -37,6 +37,15 @@ def require_id(value: str | None, field: str) -> str | None:
     if any(unicodedata.category(character) in {"Cc", "Cs"} for character in value):
         raise InvalidInput("id_control", field=field)
     return value
+
+
+def require_owner(scope: Scope | None, agent_id: str | None) -> str | None:
+    """The agent whose memory a text becomes; None for a memory of the group. The scope is optional, but must agree."""
+    if scope is Scope.AGENT and agent_id is None:
+        raise InvalidInput("http_field_missing", field="agent_id")
+    if scope is Scope.GROUP and agent_id is not None:
+        raise InvalidInput("scope_with_agent", field="agent_id")
+    return agent_id
 
 
 def require_group(value: str, field: str = "group_id") -> str:

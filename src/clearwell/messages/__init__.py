@@ -9,16 +9,38 @@ A word that follows a number has both of its forms: ``{count} {count:entry|entri
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Any, Literal
+from typing import Any, Final, Literal, TypeGuard, get_args
 
 Language = Literal["en", "zh"]
+LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
+_GAPS: Final[dict[Language, str]] = {"en": " ", "zh": ""}
+_COMMAS: Final[dict[Language, str]] = {"en": ", ", "zh": "、"}
+_COLONS: Final[dict[Language, str]] = {"en": ": ", "zh": "："}
 
 FOLDER = Path(__file__).parent
 _HEADER = re.compile(r"^\[(\w+)\]$", re.MULTILINE)
+
+
+def is_language(name: str | None) -> TypeGuard[Language]:
+    """Whether Clearwell speaks the language of this name."""
+    return name in LANGUAGES
+
+
+def join_sentences(sentences: Iterable[str], language: Language) -> str:
+    return _GAPS[language].join(sentences)
+
+
+def join_names(names: Iterable[str], language: Language) -> str:
+    return _COMMAS[language].join(names)
+
+
+def join_pair(name: str, text: str, language: Language) -> str:
+    """A name, a colon and a text."""
+    return f"{name}{_COLONS[language]}{text}"
 
 
 class Word(str):

@@ -5,7 +5,7 @@ They implement ``clearwell.ports``.
 Embedders: ``offline`` is the bundled model and ``openai`` any compatible API; ``calibration`` maps their cosines to
 0..1, and ``vectors`` prepares their input and output. Chat: ``chat`` asks a compatible API within a budget,
 ``dialect`` adapts requests to what a server accepts, ``json_api`` sends them, and ``usage`` reads the tokens that it
-reports. On top of a chat model, ``judge`` checks an output, ``assessor`` holds a claim against evidence, ``writer``
+reports. On top of a chat model, ``judge`` checks an output, ``assessor`` compares a claim with evidence, ``writer``
 writes an insight, and ``segmenter`` finds the statements in an output; ``quotation`` shows text to a model as data,
 ``answers`` reads what the model answered, and ``prompts`` holds the prompt files.
 """

@@ -1,9 +1,9 @@
-"""Reads the answer of a judge: the JSON that was asked for, or a clear YES or NO. Anything else is no answer.
+"""Read the answer of a judge: the requested JSON, or a clear YES or NO. Anything else is not an answer.
 
-The JSON may stand alone, in a code fence or in prose, but only once. JSON that the judged text itself contains is a
-quotation and no answer. A YES or NO to "is it consistent?" is read in English and Chinese, with or without an
-explanation. Unclear are both words together, "No contradictions" (which means yes), and an explanation that says the
-opposite of the word before it, as from a model that answered another question.
+The JSON may be alone, in a code fence or in prose, but must occur only once. JSON that is copied from the judged text
+is not an answer. A YES or NO to "is it consistent?" is accepted in English and Chinese, with or without an explanation.
+An answer is unclear if it has both words, begins with "No contradictions" (which means yes), or has an explanation that
+says the opposite of the word before it, as from a model that answered another question.
 """
 
 import json
@@ -56,9 +56,9 @@ DENIAL: Final = re.compile(
     r"|(?:没有?|无|未|不|并非)(?:任何|明显的?|发现|出现|看到|见|包?含有?|有|存在|自相|前后|互相)*$",
     re.IGNORECASE,
 )
-"""A denial that ends right before what it denies."""
+"""A denial directly before what it denies."""
 LINK: Final = re.compile(r"(?:[\s,，、]|and|or|evident|obvious|clear|any|和|或|及|与|明显的?|自相)*", re.IGNORECASE)
-"""What may stand between two things that are denied together."""
+"""What can be between two things that are denied together."""
 
 
 class NoAnswer(ValueError):
@@ -70,11 +70,11 @@ class CutAnswer(NoAnswer):
 
 
 class Echo(NoAnswer):
-    """The answer is copied from the text that was to be judged."""
+    """The answer is copied from the judged text."""
 
 
 def _parse_flag(value: object) -> object:
-    """Accept true and false as words: some models write them so."""
+    """Accept true and false as strings, because some models write them as such."""
     words = value.strip().lower() if isinstance(value, str) else None
     return {"true": True, "false": False}.get(words, value) if words is not None else value
 
@@ -111,7 +111,7 @@ def read_answer(answer: str, *, content: str) -> Judgement:
 
 
 def is_yes_or_no(answer: str) -> bool:
-    """Whether the answer is a clear YES or NO without JSON."""
+    """Return whether the answer is a clear YES or NO without JSON."""
     text = _strip_thoughts(answer)
     return "{" not in text and read_yes_no(text) is not None
 
@@ -124,7 +124,7 @@ def extract_object(answer: str) -> str:
 
 
 def is_copied(said: str, content: str) -> bool:
-    """Whether an answer stands in the text that it is about: the model repeats it instead of judging it."""
+    """Return whether an answer is part of the text that it is about: the model repeats it instead of judging it."""
     return _normalise(said) in _normalise(content)
 
 
@@ -209,7 +209,7 @@ def read_yes_no(text: str) -> YesNo | None:
 
 
 def _is_determiner(said: re.Match[str]) -> bool:
-    """Whether NO belongs to the next word, as in "No contradictions", and is not the answer itself."""
+    """Return whether NO belongs to the next word, as in "No contradictions", and is not the answer."""
     return (said["no"] or "").lower() == "no" and said["stop"] is None
 
 

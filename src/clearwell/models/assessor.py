@@ -1,7 +1,7 @@
 """The assessor of evidence: asks a language model which pieces of evidence support or contradict a claim.
 
-The claim and the evidence are shown to the model as data. It cites evidence by number; a citation of anything that it
-was not shown is dropped, and a rating that cites nothing is none.
+The claim and the evidence are shown to the model as data. It cites evidence by number. A citation of anything that it
+was not shown is dropped, and a rating without a citation is an error.
 """
 
 import json
@@ -22,8 +22,8 @@ from clearwell.ports import AnswerForm, ChatMessage, ChatModel
 from clearwell.records import AssessedEvidence, Assessment, Evidence, FactCheckMethod, Json, Stance
 
 NAME: Final = "fact_check"
-LEAST_CHARS: Final = 200
-"""Characters that are shown of the claim, and of each piece of evidence, however many there are."""
+MIN_CHARS: Final = 200
+"""Minimum number of characters shown of the claim and of each piece of evidence."""
 
 SCHEMA: Final[dict[str, Json]] = {
     "type": "object",
@@ -67,7 +67,7 @@ class _Answer(_Part):
 
 
 class LLMAssessor:
-    """Asks a chat model what evidence says about a claim."""
+    """Asks a chat model which evidence supports or contradicts a claim."""
 
     method: Final = FactCheckMethod.LLM
 
@@ -86,7 +86,7 @@ class LLMAssessor:
 
     def _make_messages(self, claim: str, evidence: Sequence[Evidence], language: Language) -> list[ChatMessage]:
         parts, nonce = load_prompt(NAME, language), secrets.token_hex(8)
-        room = max(LEAST_CHARS, self._max_chars // (1 + len(evidence)))
+        room = max(MIN_CHARS, self._max_chars // (1 + len(evidence)))
         pieces = [_show(piece, parts, nonce=nonce, room=room) for piece in evidence]
         question = parts["question"].substitute(
             claim=fence(claim, nonce=nonce, max_chars=room).text, evidence="\n\n".join(pieces), id=nonce

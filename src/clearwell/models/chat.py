@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 SAID_CHARS: Final = 200
 MAX_BYTES: Final = 1024 * 1024
 ASK_ANEW_SECONDS: Final = 6 * 3600.0
-"""After this time a server that refused a schema gets one again: it may have been updated."""
+"""After this time, a schema is sent again to a server that refused one, which may have been updated."""
 CODES: Final = {
     Fault.TIMEOUT: "judge_timeout",
     Fault.UNREACHABLE: "judge_unreachable",
@@ -52,7 +52,7 @@ class CallBudget:
         self._spent: deque[float] = deque()
 
     def wait(self) -> float:
-        """Seconds until the next call is allowed; 0 if it is allowed now."""
+        """Return the seconds until the next call is allowed; 0 if it is allowed now."""
         now = self._monotonic()
         while self._spent and self._spent[0] <= now - self._seconds:
             self._spent.popleft()
@@ -65,7 +65,7 @@ class CallBudget:
         return now
 
     def refund(self, spent: float) -> None:
-        """Uncount a call that cost nothing after all."""
+        """Refund a call that cost nothing."""
         if spent in self._spent:
             self._spent.remove(spent)
 
@@ -181,7 +181,7 @@ class OpenAIChat:
                 return content, attempt.answer_format
 
     def _current_dialect(self) -> tuple[Dialect, bool]:
-        """The dialect to start with, and whether the server has accepted it recently."""
+        """Return the dialect to start with, and whether the server has accepted it recently."""
         old = self._proven_at is not None and self._monotonic() - self._proven_at >= ASK_ANEW_SECONDS
         if old and (self._forms_in_words or self._dialect != Dialect()):
             self._dialect, self._proven_at = Dialect(), None

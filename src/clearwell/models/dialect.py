@@ -18,7 +18,7 @@ from clearwell.records import Json
 
 
 class AnswerFormat(StrEnum):
-    """How the form of an answer is asked for, the best way first."""
+    """How the form of an answer is requested, the best way first."""
 
     SCHEMA = "json_schema"
     OBJECT = "json_object"
@@ -37,7 +37,7 @@ READ_BYTES: Final = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one server accepts. The default is what most servers accept."""
+    """The request format that one server accepts. The default is what most servers accept."""
 
     answer_format: AnswerFormat = AnswerFormat.SCHEMA
     limit: str = "max_tokens"
@@ -46,7 +46,7 @@ class Dialect:
     def make_body(
         self, model: str, messages: Sequence[ChatMessage], *, form: AnswerForm | None, max_tokens: int
     ) -> dict[str, Json]:
-        """The body of a request in this dialect."""
+        """Return the body of a request in this dialect."""
         body: dict[str, Json] = {
             "model": model,
             "messages": self._make_messages(messages, form),
@@ -59,7 +59,7 @@ class Dialect:
         return body
 
     def simplify_after(self, failure: ApiFailure, *, formed: bool, proven: bool) -> "Dialect | None":
-        """The dialect to try after this refusal; None if the refusal has another cause.
+        """Return the dialect to try after this refusal, or None if the refusal has another cause.
 
         A refusal that names no field may be about the form, unless the server is ``proven`` to accept it.
         """

@@ -15,7 +15,7 @@ from clearwell.records import Json
 
 
 class Fault(StrEnum):
-    """What went wrong with a request."""
+    """The reason why a request failed."""
 
     TIMEOUT = "timeout"
     UNREACHABLE = "unreachable"
@@ -32,7 +32,7 @@ class Fault(StrEnum):
 KEY_LIKE: Final = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf)[-_][\w*.-]{3,}|\bAIza[\w-]{6,}|\bbearer\s+\S+|\b[\w+/-]{32,}=*", re.IGNORECASE
 )
-"""What looks like a key: servers repeat keys, whole or in part, in their error messages."""
+"""Matches what looks like a key: servers repeat keys, whole or in part, in their error messages."""
 TRANSIENT: Final = frozenset(
     {Fault.TIMEOUT, Fault.UNREACHABLE, Fault.BROKEN_OFF, Fault.RATE_LIMITED, Fault.SERVER_ERROR}
 )
@@ -150,7 +150,7 @@ def validate_key(api_key: str | None, *, otherwise: str) -> str | None:
 
 
 def read_retry_after(headers: httpx.Headers) -> float | None:
-    """Seconds to wait, from a number or from a date relative to the server's own clock."""
+    """Return the seconds to wait, from a number or from a date relative to the clock of the server, or None."""
     value = headers.get("Retry-After", "").strip()
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]*)?", value):
         return float(value)
@@ -162,7 +162,7 @@ def read_retry_after(headers: httpx.Headers) -> float | None:
 
 
 def extract_message(content: bytes, *, secret: str | None, limit: int) -> str:
-    """The server's error message in one short line. Of JSON only the message: the rest may repeat the input."""
+    """Return the error message of a server in one short line. Other parts of JSON may repeat the input."""
     try:
         words = _find_message(json.loads(content))
     except (ValueError, RecursionError):
@@ -173,7 +173,7 @@ def extract_message(content: bytes, *, secret: str | None, limit: int) -> str:
 
 
 def join_lines(words: str) -> str:
-    """The text in one line, without characters that do not print."""
+    """Return the text in one line, without unprintable characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in words).split())
 
 

@@ -50,7 +50,7 @@ class LLMJudge:
 
 
 def detect_language(text: str) -> Language:
-    """Chinese if there are more Han characters than other words, else English."""
+    """Return Chinese if a text has more Han characters than other words, else English."""
     return "zh" if len(HAN.findall(text)) > len(OTHER_WORDS.findall(text)) else "en"
 
 

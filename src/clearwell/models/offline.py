@@ -29,7 +29,7 @@ BATCH_CHARS: Final = 4_000
 
 
 class Encoder(Protocol):
-    """What makes vectors of texts. Their length does not matter."""
+    """Computes vectors of texts. The vectors need not be normalised."""
 
     def encode(self, texts: list[str]) -> npt.NDArray[np.float32]: ...
 
@@ -57,7 +57,7 @@ class _Request:
 
     @property
     def left(self) -> int:
-        """How many texts are neither done nor in the running batch."""
+        """The number of texts that are neither done nor in the running batch."""
         return len(self.texts) - self.taken
 
     @property

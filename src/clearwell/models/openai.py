@@ -23,11 +23,11 @@ LONGEST_PAUSE: Final = 8.0
 LONGEST_RETRY_AFTER: Final = 30.0
 SAID_CHARS: Final = 300
 LONGEST_WAIT: Final = 0.02
-"""How many seconds a single text waits at most for the request before it."""
+"""Maximum time in seconds that a single text waits for the request before it."""
 SHARED_WAIT: Final = 0.005
-"""How many seconds texts are collected if the request before them was shared: its callers are likely to ask again."""
+"""Time in seconds to collect texts if the request before was shared, because its callers are likely to ask again."""
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""Far above the largest batch that common APIs take, written out in full."""
+"""Far above the size of the answer to the largest batch that common APIs accept."""
 CODES: Final = {
     Fault.TIMEOUT: "embedder_timeout",
     Fault.UNREACHABLE: "embedder_unreachable",
@@ -95,7 +95,7 @@ class OpenAIEmbedder:
         return self._calibration.relevance(cosine)
 
     async def load(self) -> None:
-        """Does nothing: the model runs on a server."""
+        """Do nothing: the model runs on a server."""
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         inputs = [truncate(text) if text.strip() else BLANK for text in texts]
@@ -163,7 +163,7 @@ class OpenAIEmbedder:
         return [row.copy() for row in matrix]
 
     def _parse_rows(self, content: bytes) -> list[list[float]]:
-        """The embeddings of an answer in the order of their indexes."""
+        """Return the embeddings of an answer in the order of their indexes."""
         try:
             answer = from_json(content)
             report_usage(answer, self._meter)
@@ -262,7 +262,7 @@ class TextBatcher:
 
 
 def _is_retryable(failure: ApiFailure) -> bool:
-    """Whether the failure is transient and the server did not ask for too long a pause."""
+    """Return whether the failure is transient and the server did not request too long a pause."""
     return failure.is_transient and (failure.retry_after or 0.0) <= LONGEST_RETRY_AFTER
 
 

@@ -18,7 +18,7 @@ CONTROL_WORD: Final = re.compile(r"\[(?=/?[A-Za-z_]+\])")
 
 
 class _HiddenEscapes(dict[int, str]):
-    """A table for str.translate that escapes what does not print as JSON does."""
+    """A table for str.translate that escapes unprintable characters as JSON does."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -37,12 +37,12 @@ QUOTE_ESCAPES.update({ord('"'): '\\"', ord("\\"): "\\\\", ord("\n"): "\\n", ord(
 
 
 def escape_hidden(text: str) -> str:
-    """The text in one line, with hidden characters escaped."""
+    """Return the text in one line, with hidden characters escaped."""
     return " ".join(text.split()).translate(ESCAPES)
 
 
 def quote(text: str) -> str:
-    """The text as a JSON string without tags and hidden characters."""
+    """Return the text as a JSON string without tags and hidden characters."""
     return '"' + CONTROL_WORD.sub(escape("[").replace("\\", r"\\"), text.translate(QUOTE_ESCAPES)) + '"'
 
 
@@ -70,7 +70,7 @@ def fence(content: str, *, nonce: str, max_chars: int) -> FencedText:
 
 
 def _count_fitting(text: Iterable[str], room: int) -> int:
-    """How many of the first characters fit into the room when they are escaped."""
+    """Return how many of the first characters fit into ``room`` characters when they are escaped."""
     count = 0
     for char in text:
         room -= len(QUOTE_ESCAPES[ord(char)])

@@ -7,7 +7,7 @@ from clearwell.records import TokenUsage
 
 
 def report_usage(answer: object, meter: TokenMeter | None) -> None:
-    """Tell the meter the tokens of an answer, if the API reports them."""
+    """Report the tokens of an answer to the meter, if the API reports them."""
     if meter is not None and (usage := read_usage(answer)) is not None:
         meter.record(usage)
 

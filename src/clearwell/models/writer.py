@@ -24,13 +24,13 @@ from clearwell.ports import AnswerForm, ChatMessage, ChatModel
 from clearwell.records import Contradiction, Json, Layer, Sentence, WriterSource, Written
 
 NAME: Final = "insight"
-MOST_SOURCES: Final = 20
+MAX_SOURCES: Final = 20
 """More outputs on the same subject add nothing; the first are the most central."""
-LEAST_CHARS: Final = 200
-MOST_SENTENCES: Final = 2
+MIN_CHARS: Final = 200
+MAX_SENTENCES: Final = 2
 HEADLINE_CHARS: Final[dict[Language, int]] = {"en": 200, "zh": 90}
 REASON_CHARS: Final = 300
-MOST_CONTRADICTIONS: Final = 10
+MAX_CONTRADICTIONS: Final = 10
 
 SCHEMA: Final[dict[str, Json]] = {
     "type": "object",
@@ -81,7 +81,7 @@ CODES: Final = {
     "judge_answer_too_large": "writer_unreadable",
     "judge_answer_unreadable": "writer_unreadable",
 }
-"""The error codes of the chat model name the judge; these are the same faults of a writer."""
+"""The error codes of the chat model are named after the judge. These are the equivalent codes of a writer."""
 
 
 class _Part(BaseModel):
@@ -104,7 +104,7 @@ class _Answer(_Part):
 
 
 class LLMWriter:
-    """Asks a chat model to say in one or two cited sentences what several outputs say together."""
+    """Asks a chat model to summarise several outputs in one or two cited sentences."""
 
     def __init__(self, chat: ChatModel, *, max_chars: int = 12000) -> None:
         self._chat = chat
@@ -115,7 +115,7 @@ class LLMWriter:
         return self._chat.model
 
     async def write(self, sources: Sequence[WriterSource]) -> Written:
-        shown = sources[: min(MOST_SOURCES, max(1, self._max_chars // LEAST_CHARS))]
+        shown = sources[: min(MAX_SOURCES, max(1, self._max_chars // MIN_CHARS))]
         language = detect_majority_language([source.statement for source in shown])
         try:
             answer = await self._chat.complete(self._make_messages(shown, language), form=_make_form(language))
@@ -125,7 +125,7 @@ class LLMWriter:
 
     def _make_messages(self, shown: Sequence[WriterSource], language: Language) -> list[ChatMessage]:
         parts, nonce = load_prompt(NAME, language), secrets.token_hex(8)
-        room = max(LEAST_CHARS, self._max_chars // len(shown))
+        room = max(MIN_CHARS, self._max_chars // len(shown))
         outputs = [_show(number, one, parts, nonce=nonce, room=room) for number, one in enumerate(shown, start=1)]
         question = parts["question"].substitute(output="\n\n".join(outputs), id=nonce)
         return [ChatMessage("system", parts["system"].substitute()), ChatMessage("user", question)]
@@ -151,7 +151,7 @@ class LLMWriter:
 
 
 def translate_error(error: JudgeUnavailable, model: str) -> WriterUnavailable:
-    """The same fault, as one of the digest model."""
+    """Return the same error as an error of the digest model."""
     code = CODES.get(error.code, "writer_server_error")
     # Digests are read by operators and reviewers, who may see the address and the server's message.
     return WriterUnavailable(code, **{**error.detail, **error.params, "model": model})
@@ -161,7 +161,7 @@ def _show(number: int, source: WriterSource, parts: Mapping[str, Template], *, n
     statement = fence(source.statement, nonce=nonce, max_chars=room).text
     text = parts["source"].substitute(number=number, statement=statement)
     left = room - len(source.statement)
-    if not source.passage or left < LEAST_CHARS:
+    if not source.passage or left < MIN_CHARS:
         return text
     passage = fence(source.passage, nonce=nonce, max_chars=left).text
     return f"{text}\n{parts['passage'].substitute(passage=passage)}"
@@ -189,9 +189,9 @@ def _select_sentences(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Sente
 
 
 def _fit(sentences: Sequence[Sentence]) -> tuple[Sentence, ...]:
-    """The first sentences that fit into a headline."""
+    """Return the first sentences that fit into a headline."""
     limit = _find_limit(sentences[0].text)
-    chars = list(accumulate(len(sentence.text) + 1 for sentence in sentences[:MOST_SENTENCES]))
+    chars = list(accumulate(len(sentence.text) + 1 for sentence in sentences[:MAX_SENTENCES]))
     return tuple(sentence for sentence, end in zip(sentences, chars, strict=False) if end <= limit + 1)
 
 
@@ -204,7 +204,7 @@ def _is_cited(sentence: _Sentence, ids: Mapping[int, UUID]) -> bool:
 
 
 def _select_contradictions(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Contradiction]:
-    for contradiction in found.contradictions[:MOST_CONTRADICTIONS]:
+    for contradiction in found.contradictions[:MAX_CONTRADICTIONS]:
         named = list(dict.fromkeys(ids[number] for number in contradiction.sources if number in ids))
         why = escape_hidden(contradiction.why)[:REASON_CHARS]
         for first, second in combinations(named[:3], 2):

@@ -3,20 +3,20 @@
 ``clearwell.testing`` has in-memory twins of stores. Twins and real stores pass the same contract tests.
 """
 
-from clearwell.ports.access import AuditBatch, AuditStore, Claim, IdempotencyStore, KeyStore
+from clearwell.ports.access import AuditBatch, AuditHeads, AuditStore, Claim, IdempotencyStore, KeyStore
 from clearwell.ports.archive import ArchiveSnapshot, ArchiveStore
 from clearwell.ports.comparison import StatementComparison
 from clearwell.ports.digest import (
+    AddDueResult,
     CandidateFilter,
+    DigestAttempt,
     DigestMaterial,
     DigestRuns,
     DigestStore,
-    Due,
     InsightWriter,
     KnownVector,
     OpenDigest,
     RejectedVector,
-    Run,
     Schedule,
 )
 from clearwell.ports.erasure import ErasureStore
@@ -80,6 +80,7 @@ __all__ = [
     "BEGINNING",
     "FAR_AHEAD",
     "TOMBSTONED",
+    "AddDueResult",
     "AdmissionBatch",
     "AdmissionResult",
     "AdmissionStore",
@@ -87,6 +88,7 @@ __all__ = [
     "ArchiveSnapshot",
     "ArchiveStore",
     "AuditBatch",
+    "AuditHeads",
     "AuditStore",
     "BackOff",
     "CandidateFilter",
@@ -97,10 +99,10 @@ __all__ = [
     "Clock",
     "DecisionStore",
     "DecisionTransaction",
+    "DigestAttempt",
     "DigestMaterial",
     "DigestRuns",
     "DigestStore",
-    "Due",
     "DueOutput",
     "Embedder",
     "ErasureStore",
@@ -141,7 +143,6 @@ __all__ = [
     "ReembeddingStore",
     "RejectedVector",
     "ReviewStore",
-    "Run",
     "Schedule",
     "SearchQuery",
     "SegmentedOutput",

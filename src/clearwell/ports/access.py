@@ -7,7 +7,17 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from clearwell.records import ApiKey, AuditEvent, AuditFilter, AuditSeal, IdempotencyKey, Json, KeyLookup
+from clearwell.records import (
+    ApiKey,
+    AuditEvent,
+    AuditFilter,
+    AuditSeal,
+    HeadsState,
+    IdempotencyKey,
+    Json,
+    KeyLookup,
+    KnownHead,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +77,10 @@ class AuditBatch(Protocol):
     last: AuditSeal | None
     events: Sequence[AuditEvent]
 
+    async def seals(self, *, after: int, limit: int) -> Sequence[AuditSeal]:
+        """Return the seals of the group with higher numbers than ``after``, in order."""
+        ...
+
     async def seal(self, seal: AuditSeal) -> None:
         """Store the seal over these events."""
         ...
@@ -81,7 +95,9 @@ class AuditStore(Protocol):
         """Return events of a group, newest first. ``before`` is the id of the last event of the page before."""
         ...
 
-    async def find_unsealed_groups(self, *, limit: int) -> Sequence[str]: ...
+    async def find_unsealed_groups(self, *, after: str | None, limit: int) -> Sequence[str]:
+        """Return the groups that have events without a seal, in the order of their names, from after ``after`` on."""
+        ...
 
     def open_batch(self, group_id: str, *, limit: int) -> AbstractAsyncContextManager[AuditBatch]: ...
 
@@ -96,3 +112,23 @@ class AuditStore(Protocol):
     async def scan(self, group_id: str, *, after: UUID | None, limit: int) -> Sequence[AuditEvent]:
         """Return the events of a group with higher ids than ``after``, in the order of their ids."""
         ...
+
+
+class AuditHeads(Protocol):
+    """The last seal of every group that this installation has seen. They are kept outside of the database."""
+
+    async def find(self, group_id: str) -> KnownHead | None: ...
+
+    async def record(self, heads: Sequence[KnownHead]) -> None:
+        """Keep these heads, each unless a newer one of its group is known."""
+        ...
+
+    async def mark_refused(self, group_id: str, *, at: datetime) -> None:
+        """Keep that the stored seals of a group do not continue its head."""
+        ...
+
+    async def replace(self, group_id: str, head: KnownHead | None) -> None:
+        """Keep another head of a group, or none, on the word of an operator."""
+        ...
+
+    async def state(self) -> HeadsState: ...

@@ -29,11 +29,11 @@ class Schedule:
     zone: str | None
 
 
-class Due(StrEnum):
+class AddDueResult(StrEnum):
     """The result of adding a scheduled run: added, already there, or the group has another unfinished run."""
 
     ADDED = "added"
-    HAD = "had"
+    ALREADY_ADDED = "already_added"
     BUSY = "busy"
 
 
@@ -46,12 +46,12 @@ class OpenDigest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """One attempt at a digest. Once a later attempt has begun, an earlier one can no longer write."""
+class DigestAttempt:
+    """One attempt at a run, by its number. Once a later attempt has begun, an earlier one can no longer write."""
 
     group_id: str
     digest_id: UUID
-    attempt: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +105,11 @@ class DigestStore(Protocol):
 class DigestRuns(Protocol):
     """The runs of the worker: schedules, leases and results."""
 
-    async def schedules(self) -> Sequence[Schedule]:
+    async def list_schedules(self) -> Sequence[Schedule]:
         """Return the schedule of every group that has captured outputs."""
         ...
 
-    async def add_due(self, digest: Digest, *, event: AuditEvent) -> Due:
+    async def add_due(self, digest: Digest, *, event: AuditEvent) -> AddDueResult:
         """Add a scheduled run, unless it was added before or the group has an unfinished run."""
         ...
 
@@ -121,28 +121,36 @@ class DigestRuns(Protocol):
         """Begin the next attempt and lease the run until then. Returns None if it is not due, or leased by another."""
         ...
 
-    async def renew(self, run: Run, *, until: datetime) -> bool:
+    async def renew(self, attempt: DigestAttempt, *, until: datetime) -> bool:
         """Extend the lease of an attempt. Returns False if a later attempt has begun."""
         ...
 
-    async def release(self, run: Run) -> bool:
+    async def release(self, attempt: DigestAttempt) -> bool:
         """End the lease, so that the next attempt can begin. Returns False if a later attempt has begun."""
         ...
 
-    async def report(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
+    async def report(self, attempt: DigestAttempt, *, progress: float, note: str, params: Metadata) -> bool:
         """Record the progress. Returns False if a later attempt has begun."""
         ...
 
-    async def postpone(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
+    async def postpone(self, attempt: DigestAttempt, *, again: datetime, note: str, params: Metadata) -> bool:
         """Schedule the next attempt, with the reason. Returns False if a later attempt has begun."""
         ...
 
-    async def fail(self, run: Run, *, at: datetime, note: str, params: Metadata, event: AuditEvent) -> bool:
+    async def fail(
+        self, attempt: DigestAttempt, *, at: datetime, note: str, params: Metadata, event: AuditEvent
+    ) -> bool:
         """End the run as failed, with the reason. Returns False if a later attempt has begun."""
         ...
 
     async def finish(
-        self, run: Run, digest: Digest, insights: Sequence[Insight], *, considered: Sequence[UUID], event: AuditEvent
+        self,
+        attempt: DigestAttempt,
+        digest: Digest,
+        insights: Sequence[Insight],
+        *,
+        considered: Sequence[UUID],
+        event: AuditEvent,
     ) -> bool:
         """Store the insights, mark the rows as considered, and end the run, in one transaction.
 
@@ -154,45 +162,45 @@ class DigestRuns(Protocol):
 class DigestMaterial(Protocol):
     """The material of a digest."""
 
-    async def unsettled(self, group_id: str) -> int:
+    async def count_unsettled(self, group_id: str) -> int:
         """Return the number of rows that wait for admission or for their statements, without those that wait for a
         judge."""
         ...
 
-    async def count(self, where: CandidateFilter) -> int:
+    async def count_rows(self, where: CandidateFilter) -> int:
         """Return the number of rows that may have candidates."""
         ...
 
-    async def rows(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestRow]:
+    async def list_rows(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestRow]:
         """Return a page of rows by id: checked and segmented rows that are not decided on as a whole, not considered
         too often, and not echoes. Each has the claims and decisions that are not part of an insight."""
         ...
 
-    async def contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def read_contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """Return the contents of rows."""
         ...
 
-    async def holds_rows(self, group_id: str) -> bool:
+    async def has_rows(self, group_id: str) -> bool:
         """Return whether anything was ever captured in this group."""
         ...
 
-    async def verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
+    async def list_verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
         """Return the chunks of all valid memories of the group."""
         ...
 
-    async def undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
+    async def list_undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
         """Return the insights without a decision."""
         ...
 
-    async def rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
+    async def list_rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
         """Return the rejected texts that have a vector."""
         ...
 
-    async def decided(self, group_id: str) -> Mapping[str, tuple[int, int]]:
+    async def count_decisions(self, group_id: str) -> Mapping[str, tuple[int, int]]:
         """Return for each agent how many insights based on its outputs were promoted and rejected."""
         ...
 
-    async def refused_values(self, group_id: str) -> frozenset[bytes]:
+    async def list_refused_values(self, group_id: str) -> frozenset[bytes]:
         """Return the hashes of all texts with a tombstone in force."""
         ...
 

@@ -1,18 +1,35 @@
 """Forgetting in the database."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from clearwell.records import AuditEvent, ErasableOutput, ErasableText, ErasurePlan, ForgetReceipt, StoredForget
+from clearwell.records import (
+    AssignedCopy,
+    AuditEvent,
+    ErasableOutput,
+    ErasableText,
+    ErasurePlan,
+    ForgetReceipt,
+    StoredForget,
+)
 
 
 class ErasureStore(Protocol):
     """Reads everything of a group that may hold a text, and erases it."""
 
-    def outputs(self, group_id: str) -> AsyncIterator[Sequence[ErasableOutput]]:
-        """All outputs of a group, in pages."""
+    def outputs(self, group_id: str, *, after: UUID | None = None) -> AsyncIterator[Sequence[ErasableOutput]]:
+        """All outputs of a group, or those with later ids than this one, in pages."""
+        ...
+
+    async def find_originals(self, ids: Sequence[UUID]) -> Sequence[UUID]:
+        """Those of these outputs that the reserved group still has."""
+        ...
+
+    async def find_assigned(self, originals: Sequence[UUID], *, among: AbstractSet[str] | None) -> list[AssignedCopy]:
+        """The rows that were assigned from these outputs, in these groups or in all."""
         ...
 
     async def insights(self, group_id: str) -> Sequence[ErasableText]:
@@ -40,7 +57,10 @@ class ErasureStore(Protocol):
         ...
 
     async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> None:
-        """Erase everything of the plan, store the tombstones and the receipt, in one transaction."""
+        """Erase everything of the plan, store the tombstones and the receipt, in one transaction.
+
+        The originals are erased in the reserved group, and the event is recorded there, too.
+        """
         ...
 
     async def find(self, group_id: str, token: str) -> StoredForget | None:

@@ -43,14 +43,14 @@ class Fusion:
     """The weight of each part in the order of results. 0 switches a part off.
 
     Words count as a share of the highest score that the query's words can reach, so that common words leave the order
-    to the vectors. The best ``pool`` chunks then gain by the best chunk next to them (``beside``), by a question just
-    before them (``answer``), and by the best chunk in their session.
+    to the vectors. The best ``pool`` chunks then gain by the best chunk next to them (``neighbour``), by a question
+    just before them (``answer``), and by the best chunk in their session.
     """
 
     dense: float = 1 / 3
     lexical: float = 0.7
     author: float = 0.25
-    beside: float = 0.15
+    neighbour: float = 0.15
     answer: float = 0.2
     session: float = 0.2
     pool: int = 50

@@ -110,6 +110,10 @@ class Heartbeats(Protocol):
         """Withdraw the announcement."""
         ...
 
+    async def count_alive(self) -> int:
+        """How many workers are alive."""
+        ...
+
     async def leaves_to_others(self) -> bool:
         """Whether workers are alive and all of them decide by other settings than this process."""
         ...

@@ -20,6 +20,7 @@ from clearwell.records import (
     Tombstone,
     Vector,
     Verdict,
+    WorkingCapacity,
     WorkingEntry,
 )
 
@@ -139,7 +140,10 @@ class TombstoneLookup(Protocol):
     async def look_up(
         self, group_id: str, value_hashes: Sequence[bytes], *, embeddings: Sequence[Vector] = (), model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        """Return the tombstone of one of these hashes, and the most similar rejected text with its cosine."""
+        """Return the tombstone of one of these hashes, and the most similar rejected text with its cosine.
+
+        Of several tombstones, one of a forgotten value comes first.
+        """
         ...
 
 
@@ -222,8 +226,8 @@ class AdmissionStore(Protocol):
         """Return the admission of these rows with their latest verdicts."""
         ...
 
-    async def read_admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
-        """Return the entries that belong into working memory, newest first, to rebuild it."""
+    async def read_admitted(self, group_id: str, *, since: datetime, capacity: WorkingCapacity) -> list[WorkingEntry]:
+        """Return the entries that working memory keeps, newest first, to rebuild it."""
         ...
 
     async def read_texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
@@ -248,12 +252,6 @@ class TombstoneStore(TombstoneLookup, Protocol):
 
     async def secret(self, group_id: str) -> bytes:
         """Return the key of the hashes of a group, which is created on the first call."""
-        ...
-
-    async def add(
-        self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
-    ) -> bool:
-        """Add a tombstone. Returns False if one is in force for this text."""
         ...
 
     async def all(self, group_id: str) -> Sequence[Tombstone]: ...

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from clearwell.ports.access import AuditStore, IdempotencyStore, KeyStore
+from clearwell.ports.access import AuditHeads, AuditStore, IdempotencyStore, KeyStore
 from clearwell.ports.archive import ArchiveStore
 from clearwell.ports.digest import DigestMaterial, DigestRuns, DigestStore
 from clearwell.ports.erasure import ErasureStore
@@ -45,6 +45,7 @@ class Stores:
     groups: GroupStore
     keys: KeyStore
     audit: AuditStore
+    audit_heads: AuditHeads
     erasure: ErasureStore
     archive: ArchiveStore
     idempotency: IdempotencyStore

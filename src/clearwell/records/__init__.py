@@ -19,6 +19,8 @@ from clearwell.records.audit import (
     AuditHead,
     AuditReport,
     AuditSeal,
+    HeadsState,
+    KnownHead,
     seal_root,
 )
 from clearwell.records.callers import NOBODY, ApiKey, IdempotencyKey, KeyLookup, Principal, count_keys, find_key_id
@@ -46,14 +48,25 @@ from clearwell.records.digest import (
     Written,
     stated_confidence,
 )
-from clearwell.records.entries import Capture, EntryStatement, Memory, MemoryEntry, NewCapture, NewMemory, WorkingEntry
+from clearwell.records.entries import (
+    Capture,
+    EntryStatement,
+    Memory,
+    MemoryEntry,
+    NewCapture,
+    NewMemory,
+    WorkingCapacity,
+    WorkingEntry,
+)
 from clearwell.records.erasure import (
+    AssignedCopy,
     ErasableOutput,
     ErasableText,
     ErasurePlan,
     ForgetReceipt,
     ForgetSelector,
     StoredForget,
+    read_token_moment,
 )
 from clearwell.records.evaluation import (
     LanguageEvaluation,
@@ -113,12 +126,13 @@ from clearwell.records.review import (
     SourceSelector,
 )
 from clearwell.records.statements import FoundStatement, Segment, Statement
-from clearwell.records.values import NOTHING, UNASSIGNED, ChunkKey, Json, Metadata, Vector
+from clearwell.records.values import ASSIGN, NOTHING, UNASSIGNED, ChunkKey, Json, Metadata, Vector
 from clearwell.vocabulary import (
     STATEMENT_KINDS,
     Action,
     Admission,
     AuditFault,
+    AuditWarning,
     ClaimRating,
     DigestStatus,
     EvaluationStatus,
@@ -147,6 +161,7 @@ from clearwell.vocabulary import (
 )
 
 __all__ = [
+    "ASSIGN",
     "EVENT_FIELDS",
     "EVERYTHING",
     "INSTALLATION",
@@ -166,6 +181,7 @@ __all__ = [
     "ArchivedRow",
     "AssessedEvidence",
     "Assessment",
+    "AssignedCopy",
     "AuditEvent",
     "AuditFault",
     "AuditFilter",
@@ -173,6 +189,7 @@ __all__ = [
     "AuditHead",
     "AuditReport",
     "AuditSeal",
+    "AuditWarning",
     "BuiltContext",
     "CalibrationRow",
     "Capture",
@@ -217,6 +234,7 @@ __all__ = [
     "FoundStatement",
     "Group",
     "GroupChange",
+    "HeadsState",
     "IdKind",
     "IdempotencyKey",
     "ImportBatch",
@@ -237,6 +255,7 @@ __all__ = [
     "Judgement",
     "Keep",
     "KeyLookup",
+    "KnownHead",
     "Label",
     "LanguageEvaluation",
     "Latency",
@@ -309,12 +328,14 @@ __all__ = [
     "Verdict",
     "VerifiedMemory",
     "Where",
+    "WorkingCapacity",
     "WorkingEntry",
     "Writer",
     "WriterSource",
     "Written",
     "count_keys",
     "find_key_id",
+    "read_token_moment",
     "seal_root",
     "stated_confidence",
 ]

@@ -14,7 +14,7 @@ ArchivedRow: TypeAlias = Mapping[str, Json]
 
 
 class ArchiveKind(StrEnum):
-    """What a row of an export is, in the order in which they are exported."""
+    """The kinds of rows of an export, in the order in which they are exported."""
 
     GROUP = "group"
     AGENT = "agent"
@@ -42,7 +42,7 @@ class ExportHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportBatch:
-    """A part of an export that can be verified by itself: lines as they are in the file.
+    """A part of an export that can be verified on its own: lines as they are in the file.
 
     ``previous`` is the root of the batch before this one, and empty for the first.
     """
@@ -55,7 +55,7 @@ class ImportBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportState:
-    """How far an import is: the batch that is expected, and the root of the one before it."""
+    """The progress of an import: the next expected batch, and the root of the batch before it."""
 
     next_number: int
     root: str
@@ -64,9 +64,9 @@ class ImportState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportResult:
-    """What became of a batch. ``next_number`` is the batch to send next.
+    """The result of importing a batch. ``next_number`` is the batch to send next.
 
-    ``refused`` rows were not stored, because a tombstone refuses what they say. ``known`` rows were there before.
+    ``refused`` rows were not stored, because a tombstone refuses them. ``known`` rows already existed.
     """
 
     group_id: str
@@ -80,15 +80,16 @@ class ImportResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRow:
-    """A row to be stored, with the hashes of what it says."""
+    """A row to be stored, with the hashes of the values in its text and in its metadata."""
 
     row: ArchivedRow
     value_hashes: Sequence[bytes] = ()
+    metadata_hashes: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportProgress:
-    """Where an import stands after a batch, and whose it is."""
+    """The progress of an import after a batch, and who imports it."""
 
     group_id: str
     import_id: UUID
@@ -103,7 +104,7 @@ class ImportProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCounts:
-    """How many rows of a batch were stored, were there before, and were refused by a tombstone."""
+    """How many rows of a batch were stored, already existed, or were refused by a tombstone."""
 
     stored: int = 0
     known: int = 0

@@ -1,13 +1,13 @@
 """Audit events, the seals over them, and what a verification finds."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from uuid import UUID
 
 from clearwell.records.values import Metadata
-from clearwell.vocabulary import AuditFault
+from clearwell.vocabulary import AuditFault, AuditWarning, HeadsProblem
 
 INSTALLATION = ""
 """The group of events that concern the whole installation, such as those of keys."""
@@ -28,7 +28,7 @@ class AuditEvent:
     """Made when the event is stored. Events of versions before 0.2 have none."""
 
     def to_bytes(self) -> bytes:
-        """The bytes that are signed and sealed: everything but the signature, in one form."""
+        """Return the bytes that are signed and sealed: everything except the signature, in canonical form."""
         return _canonical(
             [
                 "clearwell audit event",
@@ -44,7 +44,7 @@ class AuditEvent:
 
     @property
     def hash(self) -> bytes:
-        """The hash that a seal has of this event. It covers the signature, too."""
+        """The hash of this event in a seal. It covers the signature, too."""
         return sha256(self.to_bytes() + b"\n" + (self.signature or b"")).digest()
 
 
@@ -71,11 +71,11 @@ class AuditSeal:
     signature: bytes
 
     def make_root(self, previous: bytes) -> bytes:
-        """The root that this seal must have after the seal with the root ``previous``."""
+        """Return the root that this seal must have after the seal with the root ``previous``."""
         return seal_root(previous, self.number, self.event_ids, self.event_hashes)
 
     def to_bytes(self) -> bytes:
-        """The bytes that are signed."""
+        """Return the bytes that are signed."""
         return head_bytes(self.group_id, self.number, self.root, self.sealed_at)
 
 
@@ -95,8 +95,42 @@ class AuditHead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownHead:
+    """The last seal of a group that this installation has seen, as it is kept in the data folder."""
+
+    group_id: str
+    number: int
+    root: bytes
+    begun_at: datetime | None = None
+    """When the head was created from existing seals. Changes to them before that time cannot be detected."""
+    refused_at: datetime | None = None
+    """When the stored seals were first found not to continue this head."""
+
+    def advance(self, newer: "KnownHead") -> "KnownHead":
+        """Return the head after ``newer`` was seen. The number never decreases, and ``begun_at`` is kept."""
+        if (newer.number, newer.root) == (self.number, self.root):
+            return replace(self, refused_at=None)
+        if newer.number <= self.number:
+            return self
+        return replace(newer, begun_at=self.begun_at or newer.begun_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadsState:
+    """The state of all heads: since when they are kept, and what an operator should resolve."""
+
+    since: datetime | None
+    heads: int = 0
+    begun: tuple[str, ...] = ()
+    """The groups whose heads were created from existing seals."""
+    refused: tuple[str, ...] = ()
+    """The groups that are no longer sealed, because their seals do not continue their heads."""
+    problem: HeadsProblem | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFinding:
-    """One thing that is wrong with the trail: what, in which seal, and which event."""
+    """A fault in the audit trail, with its seal and its event."""
 
     fault: AuditFault
     seal: int | None = None
@@ -115,6 +149,10 @@ class AuditReport:
     more: bool
     """Whether there are findings beyond the listed ones."""
     head: AuditHead
+    warnings: tuple[AuditWarning, ...] = ()
+    """What the verification cannot exclude, although nothing is wrong."""
+    begun_at: datetime | None = None
+    """When the head of this trail was created from existing seals, if it was. Nothing before is compared."""
 
     @property
     def intact(self) -> bool:

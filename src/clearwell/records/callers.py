@@ -11,17 +11,26 @@ from clearwell.vocabulary import Right
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """A caller and its rights. ``groups`` is None if every group is covered."""
+    """A caller and its rights. ``groups`` is None if every group is covered.
+
+    ``name`` is the recorded name of the caller. ``key_name`` is the name that an operator gave its key.
+    """
 
     name: str
     rights: frozenset[Right]
     groups: frozenset[str] | None = None
     agent_id: str | None = None
+    key_name: str | None = None
 
     @classmethod
     def local(cls, name: str = "local") -> "Principal":
         """Return the local person, with every right in every group."""
         return cls(name=name, rights=frozenset(Right))
+
+    @property
+    def title(self) -> str:
+        """The name to show people."""
+        return self.key_name or self.name
 
     @property
     def is_agent(self) -> bool:
@@ -31,7 +40,13 @@ class Principal:
     def lowered(self) -> "Principal":
         """Return the same caller with at most the rights of an agent: capture and read."""
         rights = self.rights & {Right.CAPTURE, Right.READ}
-        return Principal(name=f"{self.name}{LOWERED}", rights=rights, groups=self.groups, agent_id=self.agent_id)
+        return Principal(
+            name=f"{self.name}{LOWERED}",
+            rights=rights,
+            groups=self.groups,
+            agent_id=self.agent_id,
+            key_name=self.key_name,
+        )
 
     def covers(self, group_id: str) -> bool:
         return self.groups is None or group_id in self.groups
@@ -64,7 +79,7 @@ class ApiKey:
 
 
 def find_key_id(holder: str) -> UUID | None:
-    """The id of the key that a recorded holder used; None for somebody without a key."""
+    """Return the id of the key that a recorded holder used, or None for a caller without a key."""
     try:
         return UUID(holder.removeprefix(HOLDER)) if holder.startswith(HOLDER) else None
     except ValueError:
@@ -72,7 +87,7 @@ def find_key_id(holder: str) -> UUID | None:
 
 
 def count_keys(holders: Iterable[str]) -> int:
-    """How many keys these recorded holders used, also those that were lowered to agents."""
+    """Return the number of keys that these recorded holders used, including those lowered to agents."""
     return len({find_key_id(holder.removesuffix(LOWERED)) for holder in holders} - {None})
 
 

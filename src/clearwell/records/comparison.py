@@ -1,4 +1,4 @@
-"""How two statements relate to each other."""
+"""The relation between two statements."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -17,7 +17,7 @@ class PromptMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemReport:
-    """What happened to one memory. ``reason`` is a code of ``clearwell.messages``."""
+    """How one memory was included or omitted. ``reason`` is a code of ``clearwell.messages``."""
 
     id: UUID
     fate: Fate

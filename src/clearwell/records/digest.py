@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.messages import Language, say
+from clearwell.messages import Language, join_sentences, say
 from clearwell.records.ingress import Verdict
 from clearwell.records.statements import Statement
 from clearwell.records.values import Json, Metadata, Vector
@@ -35,8 +35,8 @@ class DigestRow:
 class DigestCandidate:
     """A claim or decision that a digest considers, and the row that it is part of.
 
-    ``statement`` is what stands in the row at ``span``, ``text`` the same on one line without marks, and ``headline``
-    with its heading or lead-in where it would say nothing without it. An insight never rests on ``evidence`` alone,
+    ``statement`` is the text of the row at ``span``, ``text`` the same on one line without marks, and ``headline``
+    the same with its heading or lead-in if it needs one. An insight never rests on ``evidence`` alone,
     and evidence that only ``repeats`` a claim which it checked is no voice for it.
     """
 
@@ -122,7 +122,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterSource:
-    """What a writer is shown of a row: the statement that the insight is about, and the passage that it is part of."""
+    """The part of a row that a writer receives: the statement that the insight is about, and the text around it."""
 
     log_id: UUID
     statement: str
@@ -131,7 +131,7 @@ class WriterSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What a writer returned for the sources of an insight."""
+    """The result of a writer for the sources of an insight."""
 
     sentences: tuple[Sentence, ...]
     contradictions: tuple[Contradiction, ...] = ()
@@ -147,12 +147,12 @@ def say_stored(code: str, params: Metadata, language: Language) -> str:
             params = {**params, name: say(inner, language, **(of if isinstance(of, dict) else {}))}
     more = params.get("more")
     after = [say_stored(one.code, one.params, language) for one in map(Note.of, more if isinstance(more, list) else [])]
-    return (" " if language == "en" else "").join([say(code, language, **params), *after])
+    return join_sentences([say(code, language, **params), *after], language)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """How many agents, sessions, days and rows support an insight.
+    """The number of agents, sessions, days and rows that support an insight.
 
     ``keys`` is the number of keys that these were captured with, 0 if by the local person. An agent chooses its name
     itself, and one key can give many names.
@@ -179,7 +179,7 @@ class InsightSource:
     """A row that an insight is based on, with the statement of it that the insight is about.
 
     ``statement`` is ``content[span[0]:span[1]]`` of the whole row, and ``number`` counts the segments of the row.
-    ``side`` is the place of its side in the insight's ``sides``.
+    ``side`` is the index of its side in the insight's ``sides``.
     """
 
     log_id: UUID

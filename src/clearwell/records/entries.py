@@ -1,5 +1,7 @@
 """The entries of the three tiers."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -89,10 +91,32 @@ class WorkingEntry(MemoryEntry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingCapacity:
+    """The number of entries that a group keeps, and how many of them one agent keeps while others need the room.
+
+    So an agent that writes a lot replaces its own entries, not those of other agents.
+    """
+
+    size: int
+    agent_size: int
+
+    def choose(self, entries: Sequence[WorkingEntry]) -> list[WorkingEntry]:
+        """Return the entries that are kept. Both lists have the newest first."""
+        counts: Counter[str | None] = Counter()
+        surplus: list[int] = []
+        for place, entry in enumerate(entries):
+            counts[entry.agent_id] += 1
+            if counts[entry.agent_id] > self.agent_size:
+                surplus.append(place)
+        order = sorted(range(len(entries)), key=set(surplus).__contains__)
+        return [entries[place] for place in sorted(order[: self.size])]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
     """A text that a person promotes.
 
-    ``acknowledge`` names what the person has seen in it: ``hidden_text``, ``instruction_like``. Invisible characters
+    ``acknowledge`` has the flags that the person has seen: ``hidden_text``, ``instruction_like``. Invisible characters
     are stored only with ``keep_invisible``. ``flags`` are set by the program.
     """
 

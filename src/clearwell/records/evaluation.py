@@ -48,7 +48,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """One measure in one language. Without a requirement it is shown and decides nothing."""
+    """One measure in one language. Without a requirement it is for information only."""
 
     measure: Measure
     value: float
@@ -81,8 +81,8 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleBounds:
-    """Where an embedding model puts texts on its calibrated scale: the lower end of those that belong together
-    (the 10th percentile), and the upper end of the others (the 98th)."""
+    """The range of an embedding model on its calibrated scale: the 10th percentile of pairs that belong together, and
+    the 98th percentile of the others."""
 
     paraphrases: float
     unrelated: float
@@ -92,7 +92,7 @@ class ScaleBounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageEvaluation:
-    """What was measured in one language.
+    """The measurements in one language.
 
     ``usage`` is the sum over ``billed`` calls of a chat model or texts of an embedding model, or None if the API
     reports no tokens or there is no API.
@@ -112,7 +112,7 @@ class LanguageEvaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEvaluation:
-    """What was measured of one model in ``cases`` altogether. ``problem`` is why it could not be asked to the end.
+    """The measurements of one model, in ``cases`` altogether. ``problem`` is why the evaluation was not completed.
 
     ``advice`` is what the operator can do about it.
     """

@@ -55,9 +55,9 @@ EVENT_FIELDS: Final[Mapping[EventType, tuple[str, ...]]] = {
     EventType.DEGRADED: ("reason",),
     EventType.RECOVERED: (),
 }
-"""What ``data`` may hold, by the type of the event. A field that does not apply is absent.
+"""The fields of ``data``, by the type of the event. A field that does not apply is absent.
 
-Of the events that nodes report too, the last fields are in the report of the node alone.
+For events that nodes report as well, the last fields are only in the report of the node.
 """
 
 
@@ -65,8 +65,8 @@ Of the events that nodes report too, the last fields are in the report of the no
 class Event:
     """One event of a group, with ids, counts and codes, but never with the text of an output or a memory.
 
-    ``id`` is the place of the event in the stream of its group: a reader that was interrupted continues after the last
-    id that it has seen. Events about the connection itself (``degraded``, ``recovered``) have none.
+    ``id`` is the position of the event in the stream of its group: a reader that was interrupted continues after the
+    last id that it has seen. Events about the connection itself (``degraded``, ``recovered``) have none.
     """
 
     type: EventType

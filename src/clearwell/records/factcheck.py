@@ -1,4 +1,4 @@
-"""Fact checks: claims, the evidence that memory holds for and against them, and how they are rated."""
+"""Fact checks: claims, the evidence for and against them in memory, and their ratings."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -17,7 +17,7 @@ FAILED: Final = "fact_check_failed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A passage of a memory that may say something about a claim. ``number`` is its id for a language model."""
+    """A passage of a memory that may support or contradict a claim. ``number`` identifies it for a language model."""
 
     number: int
     content: str
@@ -41,7 +41,7 @@ class AssessedEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """What evidence says about a claim.
+    """The result of assessing evidence on a claim.
 
     ``undecided`` means that it does not settle the claim, whatever single pieces say. ``explanation`` is one sentence
     of the language model.
@@ -56,8 +56,8 @@ class Assessment:
 class Citation:
     """A memory that supports or contradicts a claim.
 
-    ``sentence`` stands at ``span`` in the memory, or in chunk ``chunk_no`` of it. Both are None if a language model
-    cited the memory without words that stand in it. ``conflicts_with`` are verified memories that contradict it.
+    ``sentence`` is at ``span`` in the memory, or in chunk ``chunk_no`` of it. Both are None if a language model
+    cited the memory without quoting it. ``conflicts_with`` are verified memories that contradict it.
     """
 
     memory_id: UUID
@@ -125,6 +125,6 @@ class FactCheck:
         return next((claim for claim in self.claims if claim.reason == FAILED), None)
 
     def to_json(self) -> dict[str, Json]:
-        """The fact check without its group and its text, as the state of a workflow holds it."""
+        """Return the fact check without its group and its text, for the state of a workflow."""
         shown = {name: value for name, value in asdict(self).items() if name not in ("group_id", "text")}
         return {"rating": self.rating.value, **{name: make_json(value) for name, value in shown.items()}}

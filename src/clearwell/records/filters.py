@@ -20,9 +20,9 @@ class Condition:
 class Where:
     """All of these conditions must hold; None means no condition.
 
-    ``since`` (included) and ``until`` (not) are of when it was said, else of when it was promoted or captured.
-    ``as_of`` asks for what was verified then; without it, for what is verified now. With
-    ``still_valid`` what has been withdrawn since then is left out.
+    ``since`` (inclusive) and ``until`` (exclusive) apply to the time when it was said, or else promoted or captured.
+    ``as_of`` selects what was verified at that time, instead of now. With ``still_valid``, what has been withdrawn
+    since then is left out.
     """
 
     since: datetime | None = None

@@ -17,7 +17,10 @@ KEEP: Final = Keep.KEEP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A group with settings. A group without settings works too, with an empty prompt."""
+    """A group with settings. A group without settings works too, with an empty prompt.
+
+    ``next_digest_at`` is when its next digest is due by the schedule in force; None if there is none. It is not stored.
+    """
 
     group_id: str
     system_prompt: str = ""
@@ -25,6 +28,7 @@ class Group:
     digest_zone: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    next_digest_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

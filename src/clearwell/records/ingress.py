@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.messages import Language, catalogue, say
+from clearwell.messages import Language, catalogue, join_names, join_sentences, say
 from clearwell.records.entries import Capture
 from clearwell.records.statements import Statement
 from clearwell.records.values import Json, Metadata
@@ -39,7 +39,8 @@ class Verdict:
             params["kinds"] = _name_kinds(kinds, language)
         text = say(self._wording(), language, **params)
         if isinstance(new := params.get("new"), str) and isinstance(known := params.get("known"), str):
-            text += (" " if language == "en" else "") + say("verdict_conflict_between", language, new=new, known=known)
+            between = say("verdict_conflict_between", language, new=new, known=known)
+            return join_sentences([text, between], language)
         return text
 
     def _wording(self) -> str:
@@ -52,7 +53,7 @@ class Verdict:
 def _name_kinds(kinds: dict[str, Json], language: Language) -> str:
     """Name kinds of segments, each with its number."""
     named = [f"{say(f'segment_{kind}', language)} {count}" for kind, count in kinds.items()]
-    return (", " if language == "en" else "、").join(named) or "–"
+    return join_names(named, language) or "–"
 
 
 def _format_value(value: Json) -> Json:
@@ -74,7 +75,7 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a judge found in a text. It may quote the text, and must be forgotten together with it.
+    """The findings of a judge in a text. They may quote the text, and must be forgotten together with it.
 
     ``contradiction`` and ``hallucination`` quote what was found; both are None if the judge only said yes or no.
     """
@@ -150,7 +151,7 @@ class SeenAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRow:
-    """A captured row with its verdicts, for reviewers. A row that is read by itself also has sightings and statements.
+    """A captured row with its verdicts, for reviewers. A row that is read singly also has sightings and statements.
 
     ``statements`` are all segments of the output, and None until it was segmented. ``segmented_by`` is "rules" or the
     language model that found them, and ``segmenter_problem`` why that model did not.

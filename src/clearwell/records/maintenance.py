@@ -1,11 +1,11 @@
-"""What the worker's maintenance reports."""
+"""Reports of the worker's maintenance."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class IndexChanges:
-    """What one round of index maintenance did, by group. ``not_owner``: this login may not build indexes."""
+    """The changes of one round of index maintenance, by group. ``not_owner``: this login may not build indexes."""
 
     built: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ OFFLINE_MODEL = "use-multilingual-v3"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
-    """How to reach a model. Never its key: that stays in the settings."""
+    """How to reach a model. It never has the key, which stays in the settings."""
 
     embedder: Literal["offline", "openai"]
     model: str
@@ -22,7 +22,7 @@ class ModelChoice:
 
     @classmethod
     def parse(cls, stored: str) -> "ModelChoice":
-        """The choice that a stored model name describes. The name does not contain the address."""
+        """Return the choice that a stored model name describes. The name does not contain the address."""
         if stored == OFFLINE_MODEL:
             return cls(embedder="offline", model=OFFLINE_MODEL)
         model, _, dimensions = stored.rpartition("@")
@@ -32,11 +32,11 @@ class ModelChoice:
 
     @property
     def stored_name(self) -> str:
-        """The name that its vectors are stored with: vectors of other dimensions are another model's."""
+        """The model name that is stored with vectors. It includes the dimensions if they are configured."""
         return self.model if self.dimensions is None else f"{self.model}@{self.dimensions}"
 
     def settings(self) -> dict[str, str]:
-        """The environment variables that configure this model."""
+        """Return the environment variables that configure this model."""
         if self.embedder == "offline":
             return {"CLEARWELL_EMBEDDER": "offline"}
         variables = {
@@ -48,11 +48,11 @@ class ModelChoice:
         return {name: value for name, value in variables.items() if value}
 
     def assignments(self) -> str:
-        """The same variables as shell assignments, for a message."""
+        """Return the same variables as shell assignments, for a message."""
         return " ".join(f"{name}={shlex.quote(value)}" for name, value in self.settings().items())
 
     def command(self) -> str:
-        """The command that re-embeds a database with this model."""
+        """Return the command that re-embeds a database with this model."""
         words = ["clearwell", "reembed", "--model", "offline" if self.embedder == "offline" else self.model]
         if self.base_url is not None:
             words += ["--base-url", self.base_url]

@@ -16,24 +16,24 @@ class Parts:
     dense: float
     lexical: float
     author: float
-    beside: float
+    neighbour: float
     answer: float
     session: float
 
     @property
     def total(self) -> float:
         """The rank."""
-        return self.dense + self.lexical + self.author + self.beside + self.answer + self.session
+        return self.dense + self.lexical + self.author + self.neighbour + self.answer + self.session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """A verified chunk and how it was found.
 
-    ``similarity`` is the raw cosine, None without a query vector; ``words`` is the share of the query's words that
-    it and its neighbours have, the rare ones counting more. ``rank`` orders, where words counted too.
-    ``origin_id`` is what it was promoted from. ``conflicts_with`` are the valid memories that it contradicts, where
-    words were searched.
+    ``similarity`` is the raw cosine, None without a query vector. ``words`` is the share of the query's words that it
+    and its neighbours have, weighted by rarity. ``rank`` is the order of results if words were searched, too.
+    ``origin_id`` is what it was promoted from. ``conflicts_with`` are the valid memories that it contradicts, if words
+    were searched.
     """
 
     memory: Memory
@@ -49,7 +49,7 @@ class Found:
 class Explanation:
     """How the scores of an item were computed. Unverified items also have an age.
 
-    Without a query, and by vectors alone, there are neither ``parts`` nor a ``rank``.
+    ``parts`` and ``rank`` are None without a query, or if only vectors were searched.
     """
 
     cosine: float | None
@@ -65,7 +65,7 @@ class ContextItem:
 
     ``withdrawn_at`` is set if the item was verified at the time that the query asks about and no longer is.
     ``agent_name`` is the agent if an operator has named it: labels show no name that an agent gave itself. ``cut``
-    says that the text goes on after the content, ``cut_before`` that it begins before it. ``match`` is the place in
+    means that the text continues after the content, ``cut_before`` that it begins before it. ``match`` is the span of
     the content that answers the query best, if the content has several statements or was cut.
     """
 
@@ -101,7 +101,7 @@ class ContextItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedMemory:
-    """One valid memory of long-term memory, whole."""
+    """One valid memory of long-term memory, with its whole text."""
 
     id: UUID
     group_id: str

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from clearwell.messages import Language, say
-from clearwell.records.digest import Contradiction, Insight, InsightSide, Support
+from clearwell.records.digest import Contradiction, Insight, InsightSide, Support, say_stored
 from clearwell.records.entries import Memory
 from clearwell.records.ingress import QuarantineRow, Verdict
 from clearwell.records.promotion import Promotion
@@ -142,7 +142,7 @@ class DecisionResult:
     ``withdrawn`` is the memory that an undo withdrew. ``still_said`` are the valid memories, and ``still_working`` the
     entries of working memory, that say what was rejected; ``removed`` are the entries that were removed.
     ``conflicts_with`` are the verified memories that a promoted text contradicts. ``withdrawal_id`` is the decision
-    that withdrew the copies of a rejected text, which can be undone by itself.
+    that withdrew the copies of a rejected text, which can be undone separately.
     """
 
     status: str
@@ -188,7 +188,7 @@ class DecisionResult:
 
     @classmethod
     def from_json(cls, stored: Json) -> "DecisionResult":
-        """The result that ``to_json`` stored for a repeated request."""
+        """Return the result that ``to_json`` stored for a repeated request."""
         if not isinstance(stored, dict):
             raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
         chunks, insight = stored.get("chunks"), stored.get("insight")
@@ -245,7 +245,7 @@ class NearbyMemory:
     diff: tuple[DiffPiece, ...] = ()
 
     def explanation(self, language: Language = "en") -> str:
-        return say(self.reason, language, **self.params)
+        return say_stored(self.reason, self.params, language)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,7 +331,7 @@ class DependentMemory:
 class RetractionPreview:
     """What would be withdrawn, and the entries of working memory that would be removed with it.
 
-    The token stands for exactly these memories.
+    The token identifies exactly these memories.
     """
 
     memories: tuple[DependentMemory, ...]
@@ -354,7 +354,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryOrigin:
-    """What agents may know of the origin of a memory: who promoted it and when, and whose outputs it is based on.
+    """What agents may know about the origin of a memory: who promoted it and when, and whose outputs it is based on.
 
     It has no text of an output. ``promoted_by`` is the recorded holder of the key, ``promoted_by_name`` the name of
     that key. ``import_id`` is the export that it was imported with, if it was promoted elsewhere.
@@ -375,7 +375,7 @@ class MemoryOrigin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivityDay:
-    """What happened in a group on one day, in UTC. ``refused_by`` counts refusals by check. The lag is the median time
+    """The activity in a group on one day, in UTC. ``refused_by`` counts refusals by check. The lag is the median time
     in seconds from an insight to its first decision, for the insights that were decided on that day."""
 
     day: date
@@ -389,7 +389,7 @@ class ActivityDay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewCounts:
-    """What a group has now: insights that wait for a decision, valid memories, and promotions without vectors yet."""
+    """The current counts of a group: insights without a decision, valid memories, and promotions without vectors."""
 
     waiting: int
     memories: int

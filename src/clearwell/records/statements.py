@@ -11,7 +11,7 @@ from clearwell.vocabulary import STATEMENT_KINDS, SegmentKind
 class Segment:
     """A piece of an output: ``content[start:end]``, with the headings and the lead-in above it.
 
-    A list item or a table row often says nothing without them. The lead-in of a table row is the header of its table.
+    A list item or a table row often cannot be understood without them. The lead-in of a table row is the table header.
     """
 
     start: int

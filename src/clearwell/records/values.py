@@ -24,6 +24,8 @@ ChunkKey: TypeAlias = tuple[UUID, int]
 
 UNASSIGNED: Final = "unassigned"
 """The reserved group of captures without a group."""
+ASSIGN: Final = "assign"
+"""The route in the idempotency key of a row that was assigned; after it comes the id of the output without a group."""
 
 
 NOTHING: Final[Metadata] = MappingProxyType({})

@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 CLOSING_SECONDS: Final = 10.0
 """How long closing waits for what still runs on the loop."""
+SIGNAL_SECONDS: Final = 0.5
+"""How long a caller waits at most until it looks for signals."""
 FORKED: Final = (
     "This memory was opened before the process was forked, and its connections belong to the parent process. "
     "Open it in the child process."
@@ -50,13 +52,14 @@ class LoopThread:
         except RuntimeError:
             coroutine.close()
             raise
-        future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+        call = _LoopCall(coroutine)
         try:
-            return future.result()
+            return _wait_for(asyncio.run_coroutine_threadsafe(call.run(), loop))
         except CancelledError:
             raise RuntimeError(CLOSED) from None
         except BaseException:  # also an interrupt by the keyboard: the coroutine ends with the call
-            future.cancel()
+            with suppress(RuntimeError):  # the loop has ended by itself
+                loop.call_soon_threadsafe(call.cancel)
             raise
 
     def iterate(self, generator: AsyncGenerator[T]) -> Iterator[T]:
@@ -113,6 +116,43 @@ class LoopThread:
         await self._stop.wait()
         if self._closing is not None:
             await self._closing()
+
+
+def _wait_for(future: "Future[T]") -> T:
+    """Wait for a result, and look for signals now and then.
+
+    The system may deliver Ctrl-C to another thread. Python then handles it in the main thread, which a lock without a
+    timeout would keep from it.
+    """
+    while True:
+        try:
+            return future.result(SIGNAL_SECONDS)
+        except TimeoutError:
+            if future.done():
+                return future.result()
+
+
+class _LoopCall(Generic[T]):
+    """A coroutine that a caller in another thread waits for, and can cancel before it knows that it has begun."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        self._coroutine = coroutine
+        self._task: asyncio.Task[Any] | None = None
+        self._is_cancelled = False
+
+    async def run(self) -> T:
+        if self._is_cancelled:
+            raise asyncio.CancelledError
+        self._task = asyncio.current_task()
+        return await self._coroutine
+
+    def cancel(self) -> None:
+        """To be called on the loop."""
+        self._is_cancelled = True
+        if self._task is None:
+            self._coroutine.close()
+        else:
+            self._task.cancel()
 
 
 class HeldContext(AbstractContextManager[T], Generic[T]):

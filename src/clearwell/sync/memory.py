@@ -500,6 +500,10 @@ class SyncReviewService:
         """Return decisions, newest first."""
         return self._loop.run(self._inner.decisions(group=group, before=before, limit=limit))
 
+    def find_undoable(self, *, group: str) -> Decision | None:
+        """The last decision of the caller on an insight that can be undone, among the recent ones of the group."""
+        return self._loop.run(self._inner.find_undoable(group=group))
+
     def promote(
         self,
         insight_id: UUID,

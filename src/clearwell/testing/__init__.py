@@ -3,7 +3,7 @@
 They pass the contract tests of the real ones. Provenance and statistics have no twin: they are SQL.
 """
 
-from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
+from clearwell.testing.access import MemoryAudit, MemoryAuditHeads, MemoryIdempotency, MemoryKeys
 from clearwell.testing.decisions import MemoryDecisions
 from clearwell.testing.digests import MemoryDigests
 from clearwell.testing.events import MemoryEvents
@@ -22,6 +22,7 @@ __all__ = [
     "CountedIds",
     "ManualClock",
     "MemoryAudit",
+    "MemoryAuditHeads",
     "MemoryDecisions",
     "MemoryDigests",
     "MemoryEvents",

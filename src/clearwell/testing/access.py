@@ -7,8 +7,18 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from clearwell.errors import IdempotencyMismatch, RequestInProgress
-from clearwell.ports import AuditBatch, AuditStore, Claim, Clock, Ids
-from clearwell.records import ApiKey, AuditEvent, AuditFilter, AuditSeal, IdempotencyKey, Json, KeyLookup
+from clearwell.ports import AuditBatch, AuditHeads, AuditStore, Claim, Clock, Ids
+from clearwell.records import (
+    ApiKey,
+    AuditEvent,
+    AuditFilter,
+    AuditSeal,
+    HeadsState,
+    IdempotencyKey,
+    Json,
+    KeyLookup,
+    KnownHead,
+)
 from clearwell.testing.simple import has_come
 
 
@@ -125,8 +135,9 @@ class MemoryAudit(AuditStore):
         found = [event for event in self._of(group_id) if _matches(event, where)]
         return [event for event in found[::-1] if before is None or event.id < before][:limit]
 
-    async def find_unsealed_groups(self, *, limit: int) -> Sequence[str]:
-        return sorted({event.group_id for event in self.events if self._is_unsealed(event)})[:limit]
+    async def find_unsealed_groups(self, *, after: str | None, limit: int) -> Sequence[str]:
+        groups = {event.group_id for event in self.events if self._is_unsealed(event)}
+        return sorted(group for group in groups if after is None or group > after)[:limit]
 
     def open_batch(self, group_id: str, *, limit: int) -> AbstractAsyncContextManager[AuditBatch]:
         return self._open_batch(group_id, limit)
@@ -134,7 +145,7 @@ class MemoryAudit(AuditStore):
     @asynccontextmanager
     async def _open_batch(self, group_id: str, limit: int) -> AsyncIterator[AuditBatch]:
         unsealed = [event for event in self._of(group_id) if self._is_unsealed(event)]
-        yield MemoryAuditBatch(self.sealed, await self.last_seal(group_id), unsealed[:limit])
+        yield MemoryAuditBatch(self, group_id, await self.last_seal(group_id), unsealed[:limit])
 
     async def seals(self, group_id: str, *, after: int, limit: int) -> Sequence[AuditSeal]:
         return [seal for seal in self.sealed if seal.group_id == group_id and seal.number > after][:limit]
@@ -159,13 +170,49 @@ class MemoryAudit(AuditStore):
 class MemoryAuditBatch(AuditBatch):
     """The events that no seal covers."""
 
-    def __init__(self, seals: list[AuditSeal], last: AuditSeal | None, events: Sequence[AuditEvent]) -> None:
-        self._seals = seals
+    def __init__(self, audit: MemoryAudit, group_id: str, last: AuditSeal | None, events: Sequence[AuditEvent]) -> None:
+        self._audit = audit
+        self._group_id = group_id
         self.last = last
         self.events = events
 
+    async def seals(self, *, after: int, limit: int) -> Sequence[AuditSeal]:
+        return await self._audit.seals(self._group_id, after=after, limit=limit)
+
     async def seal(self, seal: AuditSeal) -> None:
-        self._seals.append(seal)
+        self._audit.sealed.append(seal)
+
+
+class MemoryAuditHeads(AuditHeads):
+    """Heads in a dict."""
+
+    def __init__(self, *, since: datetime | None = None) -> None:
+        self._heads: dict[str, KnownHead] = {}
+        self._since = since
+
+    async def find(self, group_id: str) -> KnownHead | None:
+        return self._heads.get(group_id)
+
+    async def record(self, heads: Sequence[KnownHead]) -> None:
+        for head in heads:
+            known = self._heads.get(head.group_id)
+            self._heads[head.group_id] = head if known is None else known.advance(head)
+
+    async def mark_refused(self, group_id: str, *, at: datetime) -> None:
+        self._heads[group_id] = replace(self._heads[group_id], refused_at=at)
+
+    async def replace(self, group_id: str, head: KnownHead | None) -> None:
+        self._heads.pop(group_id, None)
+        if head is not None:
+            self._heads[group_id] = head
+
+    async def state(self) -> HeadsState:
+        return HeadsState(
+            since=self._since,
+            heads=len(self._heads),
+            begun=tuple(group for group, head in self._heads.items() if head.begun_at is not None),
+            refused=tuple(group for group, head in self._heads.items() if head.refused_at is not None),
+        )
 
 
 def _matches(event: AuditEvent, where: AuditFilter) -> bool:

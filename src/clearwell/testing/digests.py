@@ -6,12 +6,12 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.ports import (
+    AddDueResult,
     CandidateFilter,
-    Due,
+    DigestAttempt,
     KnownVector,
     OpenDigest,
     RejectedVector,
-    Run,
     Schedule,
 )
 from clearwell.records import (
@@ -32,6 +32,7 @@ from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.quarantine import MemoryQuarantine, Row
 from clearwell.testing.simple import has_come
+from clearwell.vocabulary import IngressCheck
 
 OPEN = (DigestStatus.QUEUED, DigestStatus.RUNNING)
 DECIDED = (InsightState.PROMOTED, InsightState.REJECTED)
@@ -87,7 +88,7 @@ class MemoryDigests:
 
     # the worker's side
 
-    async def schedules(self) -> Sequence[Schedule]:
+    async def list_schedules(self) -> Sequence[Schedule]:
         settled = {group: self._settled_in(group) for group in sorted(self._quarantine.rows)}
         return [
             self._groups.schedule(group, min(row.settled_at for row in rows if row.settled_at is not None))
@@ -95,14 +96,14 @@ class MemoryDigests:
             if rows and group != "unassigned"
         ]
 
-    async def add_due(self, digest: Digest, *, event: AuditEvent) -> Due:
+    async def add_due(self, digest: Digest, *, event: AuditEvent) -> AddDueResult:
         mine = [one for one in self._digests.values() if one.group_id == digest.group_id]
         if any(one.due_at == digest.due_at for one in mine):
-            return Due.HAD
+            return AddDueResult.ALREADY_ADDED
         if self._open_in(digest.group_id) is not None:
-            return Due.BUSY
+            return AddDueResult.BUSY
         self._add(digest, event)
-        return Due.ADDED
+        return AddDueResult.ADDED
 
     async def find_due(self, *, at: datetime) -> Sequence[OpenDigest]:
         standing = [one for one in self._digests.values() if self._is_due(one, at)]
@@ -128,31 +129,39 @@ class MemoryDigests:
         self._digests[digest_id] = taken
         return taken
 
-    async def renew(self, run: Run, *, until: datetime) -> bool:
-        if not self._change(run):
+    async def renew(self, attempt: DigestAttempt, *, until: datetime) -> bool:
+        if not self._change(attempt):
             return False
-        self._leases[run.digest_id] = until
+        self._leases[attempt.digest_id] = until
         return True
 
-    async def release(self, run: Run) -> bool:
-        return self._change(run) and self._leases.pop(run.digest_id, None) is not None
+    async def release(self, attempt: DigestAttempt) -> bool:
+        return self._change(attempt) and self._leases.pop(attempt.digest_id, None) is not None
 
-    async def report(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
-        return self._change(run, progress=progress, note=note, note_params=dict(params))
+    async def report(self, attempt: DigestAttempt, *, progress: float, note: str, params: Metadata) -> bool:
+        return self._change(attempt, progress=progress, note=note, note_params=dict(params))
 
-    async def postpone(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
-        if not self._change(run, status=DigestStatus.QUEUED, progress=0.0, note=note, note_params=dict(params)):
+    async def postpone(self, attempt: DigestAttempt, *, again: datetime, note: str, params: Metadata) -> bool:
+        if not self._change(attempt, status=DigestStatus.QUEUED, progress=0.0, note=note, note_params=dict(params)):
             return False
-        self._next_tries[run.digest_id] = again
-        self._leases.pop(run.digest_id, None)
+        self._next_tries[attempt.digest_id] = again
+        self._leases.pop(attempt.digest_id, None)
         return True
 
-    async def fail(self, run: Run, *, at: datetime, note: str, params: Metadata, event: AuditEvent) -> bool:
+    async def fail(
+        self, attempt: DigestAttempt, *, at: datetime, note: str, params: Metadata, event: AuditEvent
+    ) -> bool:
         failed = {"status": DigestStatus.FAILED, "progress": 0.0, "finished_at": at, "note": note}
-        return self._change(run, event, **failed, note_params=dict(params))
+        return self._change(attempt, event, **failed, note_params=dict(params))
 
     async def finish(
-        self, run: Run, digest: Digest, insights: Sequence[Insight], *, considered: Sequence[UUID], event: AuditEvent
+        self,
+        attempt: DigestAttempt,
+        digest: Digest,
+        insights: Sequence[Insight],
+        *,
+        considered: Sequence[UUID],
+        event: AuditEvent,
     ) -> bool:
         done = {
             "status": DigestStatus.DONE,
@@ -162,11 +171,11 @@ class MemoryDigests:
             "note_params": dict(digest.note_params),
             "report": dict(digest.report),
         }
-        if not self._change(run, event, **done):
+        if not self._change(attempt, event, **done):
             return False
         for log_id in considered:
-            self._ledger.mark_considered(run.group_id, log_id)
-        rows = self._rows(run.group_id)
+            self._ledger.mark_considered(attempt.group_id, log_id)
+        rows = self._rows(attempt.group_id)
         for rank, insight in enumerate(insights):
             sources = [replace(one, content=rows[one.log_id].capture.content) for one in insight.sources]
             self._ledger.put(replace(insight, sources=tuple(sources)), rank=rank)
@@ -174,26 +183,26 @@ class MemoryDigests:
 
     # what it is made of
 
-    async def unsettled(self, group_id: str) -> int:
+    async def count_unsettled(self, group_id: str) -> int:
         rows = self._rows(group_id).values()
         waiting = sum(row.state is Admission.PENDING and row.judge_tries == 0 for row in rows)
         return waiting + sum(row.state is not Admission.PENDING and row.segmented is None for row in rows)
 
-    async def holds_rows(self, group_id: str) -> bool:
+    async def has_rows(self, group_id: str) -> bool:
         return bool(self._quarantine.rows.get(group_id))
 
-    async def count(self, where: CandidateFilter) -> int:
+    async def count_rows(self, where: CandidateFilter) -> int:
         return len(self._candidates(where))
 
-    async def rows(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestRow]:
+    async def list_rows(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestRow]:
         rows = [row for row in self._candidates(where) if after is None or row.capture.id > after]
         return [self._digest_row(row, where.model) for row in rows[:limit]]
 
-    async def contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def read_contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         rows = self._rows(group_id)
         return {log_id: rows[log_id].capture.content for log_id in log_ids if log_id in rows}
 
-    async def verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
+    async def list_verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
         return [
             KnownVector(id=one.id, content=one.content, embedding=one.embedding)
             for one in self._longterm._chunks
@@ -204,7 +213,7 @@ class MemoryDigests:
             and one.embedding is not None
         ]
 
-    async def undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
+    async def list_undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
         return [
             KnownVector(id=one.id, content=one.summary, embedding=one.embedding)
             for one in sorted(self._ledger.list_insights(group_id), key=lambda one: one.id)
@@ -213,14 +222,14 @@ class MemoryDigests:
             and one.embedding is not None
         ]
 
-    async def rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
+    async def list_rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
         return [
             RejectedVector(reason=one.reason, at=one.made_at, embedding=vector)
             for one, _, vector, made_with in self._tombstones.list_in_force(group_id)
             if vector is not None and made_with == model
         ]
 
-    async def decided(self, group_id: str) -> Mapping[str, tuple[int, int]]:
+    async def count_decisions(self, group_id: str) -> Mapping[str, tuple[int, int]]:
         rows, counts = self._rows(group_id), dict[str, tuple[int, int]]()
         for promoted, log_ids in self._list_judged(group_id):
             for agent_id in {agent_id for one in log_ids if (agent_id := rows[one].capture.agent_id) is not None}:
@@ -242,7 +251,7 @@ class MemoryDigests:
             *((True, {log_id}) for log_id in outputs if log_id is not None),
         ]
 
-    async def refused_values(self, group_id: str) -> frozenset[bytes]:
+    async def list_refused_values(self, group_id: str) -> frozenset[bytes]:
         return frozenset(value_hash for _, value_hash, *_ in self._tombstones.list_in_force(group_id))
 
     # inside
@@ -255,11 +264,11 @@ class MemoryDigests:
         self._digests[digest.id] = digest
         self.events.append(event)
 
-    def _change(self, run: Run, event: AuditEvent | None = None, **changes: object) -> bool:
-        found = self._digests.get(run.digest_id)
-        if found is None or found.status is not DigestStatus.RUNNING or found.attempts != run.attempt:
+    def _change(self, attempt: DigestAttempt, event: AuditEvent | None = None, **changes: object) -> bool:
+        found = self._digests.get(attempt.digest_id)
+        if found is None or found.status is not DigestStatus.RUNNING or found.attempts != attempt.number:
             return False
-        self._digests[run.digest_id] = replace(found, **changes)  # type: ignore[arg-type]
+        self._digests[attempt.digest_id] = replace(found, **changes)  # type: ignore[arg-type]
         if event is not None:
             self.events.append(event)
         return True
@@ -278,7 +287,8 @@ class MemoryDigests:
     def _is_candidate(self, row: Row, where: CandidateFilter) -> bool:
         mark = self._ledger.mark(where.group_id, row.capture.id)
         left_out = row.state is Admission.REFUSED and any(
-            one.check in ("echo", "instruction") and one.outcome is Outcome.FAIL for one in row.verdicts
+            one.check in (IngressCheck.ECHO, IngressCheck.INSTRUCTION) and one.outcome is Outcome.FAIL
+            for one in row.verdicts
         )
         numbers = self._numbers_shown(where.group_id, row.capture.id)
         judged_whole = mark.judged_by is not None and numbers.get(mark.judged_by) is None

@@ -1,15 +1,30 @@
 """Erasure is SQL. Tests of it run on PostgreSQL; the twin only says that nothing was ever forgotten."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from uuid import UUID
 
 from clearwell.ports import ErasureStore
-from clearwell.records import AuditEvent, ErasableOutput, ErasableText, ErasurePlan, ForgetReceipt, StoredForget
+from clearwell.records import (
+    AssignedCopy,
+    AuditEvent,
+    ErasableOutput,
+    ErasableText,
+    ErasurePlan,
+    ForgetReceipt,
+    StoredForget,
+)
 
 
 class NoErasure(ErasureStore):
-    def outputs(self, group_id: str) -> AsyncIterator[Sequence[ErasableOutput]]:
+    def outputs(self, group_id: str, *, after: UUID | None = None) -> AsyncIterator[Sequence[ErasableOutput]]:
+        raise NotImplementedError
+
+    async def find_originals(self, ids: Sequence[UUID]) -> Sequence[UUID]:
+        raise NotImplementedError
+
+    async def find_assigned(self, originals: Sequence[UUID], *, among: AbstractSet[str] | None) -> list[AssignedCopy]:
         raise NotImplementedError
 
     async def insights(self, group_id: str) -> Sequence[ErasableText]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.records import Action, Decision, Insight, InsightSource
+from clearwell.vocabulary import Flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class MemoryLedger:
     def list_insights(self, group_id: str) -> list[Insight]:
         """The newest digest first, each in the order of its ranks, what is like something rejected last."""
         mine = [one for one in self._pages.ranked.values() if one.insight.group_id == group_id]
-        mine.sort(key=lambda one: ("near_rejected" in one.insight.flags, one.rank, one.insight.id))
+        mine.sort(key=lambda one: (Flag.NEAR_REJECTED in one.insight.flags, one.rank, one.insight.id))
         mine.sort(key=lambda one: one.insight.digest_id, reverse=True)
         return [one.whole() for one in mine]
 

@@ -11,7 +11,7 @@ import numpy as np
 from clearwell.errors import ReembeddingStarted
 from clearwell.flow.retrieval.metadata_filters import matches_all
 from clearwell.ports import SearchQuery, SparseEncoder
-from clearwell.records import AuditEvent, Found, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
+from clearwell.records import Found, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
 from clearwell.testing.ranking import Ranking
 
 _Gap: TypeAlias = tuple[str, UUID, datetime, datetime]
@@ -189,7 +189,6 @@ class MemoryTombstones:
 
     def __init__(self) -> None:
         self._kept: dict[UUID, _Kept] = {}
-        self.events: list[AuditEvent] = []
 
     async def secret(self, group_id: str) -> bytes:
         return group_id.encode()
@@ -202,19 +201,12 @@ class MemoryTombstones:
             for one, _, vector, made_with in self.list_in_force(group_id)
             if embeddings and vector is not None and made_with == model
         ]
-        in_force = next(iter(self.find_in_force(group_id, value_hashes).values()), None)
+        standing = self.find_in_force(group_id, value_hashes).values()
+        in_force = min(standing, key=lambda one: (one.kind is not TombstoneKind.FORGOTTEN, one.id), default=None)
         return in_force, max(near, key=lambda found: found[1], default=None)
 
     def find_in_force(self, group_id: str, value_hashes: Sequence[bytes]) -> dict[bytes, Tombstone]:
         return {kept: one for one, kept, _, _ in self.list_in_force(group_id) if kept in value_hashes}
-
-    async def add(
-        self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
-    ) -> bool:
-        if not self.put(tombstone, value_hash, embedding, model):
-            return False
-        self.events.append(event)
-        return True
 
     def put(self, tombstone: Tombstone, value_hash: bytes, embedding: Vector | None, model: str | None) -> bool:
         if self.find_in_force(tombstone.group_id, [value_hash]):

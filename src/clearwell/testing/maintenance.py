@@ -51,5 +51,8 @@ class MemoryHeartbeats:
     async def stop(self) -> None:
         self.alive = False
 
+    async def count_alive(self) -> int:
+        return int(self.alive)
+
     async def leaves_to_others(self) -> bool:
         return False

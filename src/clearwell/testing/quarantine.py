@@ -34,6 +34,7 @@ from clearwell.records import (
     Tombstone,
     Vector,
     Verdict,
+    WorkingCapacity,
     WorkingEntry,
 )
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
@@ -332,7 +333,7 @@ class MemoryQuarantine:
         rows = self._rows[group_id]
         return {one: (rows[one].state, tuple(rows[one].verdicts)) for one in log_ids if one in rows}
 
-    async def read_admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
+    async def read_admitted(self, group_id: str, *, since: datetime, capacity: WorkingCapacity) -> list[WorkingEntry]:
         rows = [
             row
             for row in self._rows[group_id].values()
@@ -342,7 +343,7 @@ class MemoryQuarantine:
             and row.settled_at > since
         ]
         rows.sort(key=lambda row: (row.settled_at or since, row.capture.id), reverse=True)
-        return [_working_entry(row, self._ttl) for row in rows[:limit]]
+        return capacity.choose([_working_entry(row, self._ttl) for row in rows])
 
 
 class _Batch:

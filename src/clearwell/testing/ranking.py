@@ -28,7 +28,7 @@ class Ranking:
                 dense=fusion.dense * (one.similarity or 0.0),
                 lexical=fusion.lexical * shares[_key(one.memory)],
                 author=fusion.author if named is not None and one.memory.author == named else 0.0,
-                beside=0.0,
+                neighbour=0.0,
                 answer=0.0,
                 session=0.0,
             )

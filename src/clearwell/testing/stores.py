@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
+from clearwell.flow.working.capacity import read_capacity
 from clearwell.ports import Clock, Ids, SparseEncoder, Stores
 from clearwell.settings import Settings
-from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
+from clearwell.testing.access import MemoryAudit, MemoryAuditHeads, MemoryIdempotency, MemoryKeys
 from clearwell.testing.archive import NoArchive
 from clearwell.testing.decisions import MemoryDecisions
 from clearwell.testing.digests import MemoryDigests
@@ -35,11 +36,12 @@ class MemoryStores:
         )
         self.statements = MemoryStatements(self.quarantine)
         self.idempotency = MemoryIdempotency(clock, ids)
-        self.working = MemoryWorkingStore(clock, size=settings.working_size)
+        self.working = MemoryWorkingStore(clock, capacity=read_capacity(settings))
         self.recalls = MemoryRecalls(clock)
         self.events = MemoryEvents(length=settings.event_stream_length)
         self.pauses = MemoryPauses(clock)
         self.ledger, self.audit, self.keys = MemoryLedger(), MemoryAudit(), MemoryKeys()
+        self.audit_heads = MemoryAuditHeads()
         self.groups = MemoryGroups(lambda: self.quarantine.groups() | self.longterm.groups(), keys=self.keys)
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
         self.decisions = MemoryDecisions(
@@ -72,6 +74,7 @@ class MemoryStores:
             groups=self.groups,
             keys=self.keys,
             audit=self.audit,
+            audit_heads=self.audit_heads,
             erasure=NoErasure(),
             archive=NoArchive(),
             idempotency=self.idempotency,

@@ -3,18 +3,21 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Final
 from uuid import UUID
 
 from clearwell.ports import Clock, Recall, Recalls
-from clearwell.records import WorkingEntry
+from clearwell.records import WorkingCapacity, WorkingEntry
+
+CAPACITY: Final = WorkingCapacity(size=50, agent_size=25)
 
 
 class MemoryWorkingStore:
     """Working memory in lists."""
 
-    def __init__(self, clock: Clock, *, size: int = 50) -> None:
+    def __init__(self, clock: Clock, *, capacity: WorkingCapacity = CAPACITY) -> None:
         self._clock = clock
-        self._size = size
+        self._capacity = capacity
         self._lists: defaultdict[str, list[WorkingEntry]] = defaultdict(list)
         self._run = 0
         self._mark = ""
@@ -23,7 +26,7 @@ class MemoryWorkingStore:
         if not self._live(entry):
             return
         others = [one for one in self._lists[entry.group_id] if one.id != entry.id]
-        self._lists[entry.group_id] = [entry, *others][: self._size]
+        self._lists[entry.group_id] = self._capacity.choose([entry, *others])
 
     async def entries(self, group_id: str) -> list[WorkingEntry]:
         return [entry for entry in self._lists[group_id] if self._live(entry)]
@@ -37,7 +40,7 @@ class MemoryWorkingStore:
         return len(self._lists[group_id]) < before
 
     async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:
-        self._lists[group_id] = [entry for entry in entries if self._live(entry)][: self._size]
+        self._lists[group_id] = self._capacity.choose([entry for entry in entries if self._live(entry)])
 
     async def find_loss(self) -> str | None:
         run = str(self._run)

@@ -1,4 +1,4 @@
-"""Characters as they are drawn: which of them belong together, and how wide they are."""
+"""Characters as they are displayed: which are drawn as one, and how wide they are."""
 
 import unicodedata
 from functools import cache
@@ -8,7 +8,7 @@ ZERO_WIDTH_JOINER: Final = "\u200d"
 
 
 def are_joined(text: str, at: int) -> bool:
-    """Whether the characters before and after ``at`` are drawn as one."""
+    """Return whether the characters before and after ``at`` are drawn as one."""
     if at >= len(text):
         return False
     before, after = text[at - 1], text[at]
@@ -23,7 +23,7 @@ def are_joined(text: str, at: int) -> bool:
 
 
 def measure_width(text: str) -> int:
-    """Return the columns that a text takes: a wide character counts two, a mark or a hidden one none."""
+    """Return the number of columns of a text: 2 for a wide character, 0 for a mark or an invisible character."""
     return sum(map(_measure_character, text))
 
 

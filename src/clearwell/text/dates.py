@@ -1,4 +1,4 @@
-"""Dates, however they are written, as the same few terms: 8 May 2023, May 8th, 2023-05-08 and 2023年5月8日."""
+"""Extract dates as uniform terms, however they are written: 8 May 2023, May 8th, 2023-05-08 and 2023年5月8日."""
 
 import re
 from typing import Final
@@ -35,7 +35,7 @@ _FORMS: Final = tuple(
 
 
 def extract_dates(text: str) -> tuple[str, list[str]]:
-    """The text with a gap where each date was, and the dates' terms: year, month, day, and the day of the year."""
+    """Return the text with a space for each date, and the terms of the dates: year, month, day, month and day."""
     found: list[str] = []
 
     def taken(match: re.Match[str]) -> str:

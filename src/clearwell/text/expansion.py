@@ -1,21 +1,21 @@
-"""How long a text becomes when it is normalised (NFKC): some characters stand for a whole phrase.
+"""Bound the length of a text after normalisation (NFKC), because some characters expand to a whole phrase.
 
-One U+FDFA has three bytes and becomes 18 characters. A limit in bytes alone would let a text through that takes many
-times longer to analyse than its size says.
+U+FDFA has three bytes and becomes 18 characters. A limit in bytes alone would accept a text that takes many times
+longer to analyse than its size suggests.
 """
 
 import re
 from typing import Final
 
 PHRASES: Final = {"\ufdfa": 18, "\ufdfb": 8}
-"""The characters that become the most others, each with their number."""
+"""The characters with the longest expansions, and the lengths of these."""
 _SQUARES: Final = re.compile("[\u2000-\u2fff\u3200-\u33ff\ufb00-\ufdff\U0001d100-\U0001d1ff\U0001f100-\U0001f2ff]")
-"""The blocks of the other characters that become more than three."""
+"""The blocks of other characters that expand to more than three."""
 LONGEST_SQUARE: Final = 6
 
 
 def count_expanded(text: str) -> int:
-    """The most characters that the text can have when it is normalised, without normalising it."""
+    """Return the maximum number of characters of the text after normalisation, without normalising it."""
     if text.isascii():
         return len(text)
     phrases = {phrase: text.count(phrase) for phrase in PHRASES}

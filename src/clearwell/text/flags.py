@@ -1,4 +1,4 @@
-"""What a reader must be told of a text before reading it: the flags of its characters and words."""
+"""Flags that warn the reader of a text: hidden characters, injection, and claims of authority."""
 
 import re
 from collections.abc import Mapping
@@ -6,24 +6,23 @@ from functools import cache
 from typing import Final
 
 from clearwell.records import Metadata
+from clearwell.text.hidden_markup import find_hidden_markup
 from clearwell.text.hidden_text import has_hidden_text, readable
-from clearwell.text.machine_address import speaks_to_machine
+from clearwell.text.injection import detect_injection
 from clearwell.text.words import words
+from clearwell.vocabulary import Flag
 
-HIDDEN_TEXT: Final = "hidden_text"
-INSTRUCTION_LIKE: Final = "instruction_like"
-CLAIMS_AUTHORITY: Final = "claims_authority"
 _AUTHORITY_KEYS: Final = frozenset(
     {"verified", "promoted", "human", "human_verified", "is_human", "approved", "label", "layer"}
 )
 
 
-def flags_of(content: str, metadata: Metadata) -> tuple[str, ...]:
-    """Return the flags of a text: it hides characters, speaks to the machine, or claims to be verified."""
+def find_flags(content: str, metadata: Metadata) -> tuple[str, ...]:
+    """Return the flags of a text: it has hidden text, it is an injection, or it claims to be verified."""
     found = {
-        HIDDEN_TEXT: has_hidden_text(content),
-        INSTRUCTION_LIKE: speaks_to_machine(content) is not None,
-        CLAIMS_AUTHORITY: _names_authority(metadata) or _claims_authority(readable(content)),
+        Flag.HIDDEN_TEXT: has_hidden_text(content) or bool(find_hidden_markup(content)),
+        Flag.INSTRUCTION_LIKE: detect_injection(content) is not None,
+        Flag.CLAIMS_AUTHORITY: _names_authority(metadata) or _claims_authority(readable(content)),
     }
     return tuple(flag for flag, there in found.items() if there)
 

@@ -1,10 +1,12 @@
-"""Text that a reader does not see. Quarantine keeps it: what is found is flagged on the entry and shown escaped.
+"""Find, remove and escape invisible text. Quarantine keeps such text, flags it and shows it escaped.
 
-Prompts never have it, and memories have it only if the person who promoted them said so.
+Prompts never contain it, and memories contain it only if the person who promoted them said so.
 """
 
 import re
 import unicodedata
+
+from clearwell.text.unicode_forms import normalise_form
 
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
@@ -14,10 +16,10 @@ _SELECTOR = re.compile(
     "(?<![\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030-\u303d\u3297\u3299\U0001f000-\U0001faff0-9#*])"
     "[\ufe00-\ufe0f]|\u2800"
 )
-"""Variation selectors where there is nothing to select, and the blank Braille pattern."""
+"""Variation selectors without effect, and the blank Braille pattern."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ESCAPES = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?")
-"""What a terminal takes as a command: colours, movements, titles."""
+"""Escape sequences that a terminal interprets: colours, cursor movements, titles."""
 _ESCAPE_STARTS = re.compile("[\x1b\x9b]")
 _BLANK_SYMBOL = "\u2800"
 _EMOJI_JOIN = re.compile(
@@ -41,13 +43,13 @@ _UNSEEN = re.compile(
     "\u202a-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""What a reader does not see, but for what emoji and some scripts need. Some control characters separate words."""
+"""Invisible characters, except those that emoji and some scripts need. Some control characters separate words."""
 _AROUND = 40
-"""How many characters are shown before and after a hidden one."""
+"""Number of characters shown before and after a hidden one."""
 
 
 def has_hidden_text(text: str) -> bool:
-    """Zero-width, bidirectional, tag and control characters, but for those that emoji and some scripts need."""
+    """Return whether a text has zero-width, bidirectional, tag or control characters that no emoji or script needs."""
     if text.isascii() and not _CONTROL.search(text):
         return False
     needed = _NEEDS_JOINERS.sub("", _EMOJI_JOIN.sub("", _FLAG_TAGS.sub("", text)))
@@ -55,7 +57,7 @@ def has_hidden_text(text: str) -> bool:
 
 
 def strip_hidden(text: str) -> str:
-    """Remove invisible characters and commands to a terminal, except what emoji and some scripts need."""
+    """Remove invisible characters and escape sequences, except what emoji and some scripts need."""
     if text.isascii() and not _CONTROL.search(text):
         return text
     plain = _ESCAPES.sub("", text) if _ESCAPE_STARTS.search(text) else text
@@ -63,7 +65,7 @@ def strip_hidden(text: str) -> str:
 
 
 def show_hidden(text: str) -> str:
-    """The first place where a text hides something, with the hidden characters written out; empty if it does not."""
+    """Return the first passage with hidden characters, with these escaped, or an empty string."""
     if not has_hidden_text(text):
         return ""
     hidden = (found.start() for found in _UNSEEN.finditer(text) if not found.group("needed"))
@@ -73,7 +75,7 @@ def show_hidden(text: str) -> str:
 
 
 def can_be_read(text: str) -> bool:
-    """Whether a person sees any letter, digit or symbol. What a terminal takes as a command is none."""
+    """Return whether a text has a visible letter, digit or symbol outside of escape sequences."""
     shown = _ESCAPES.sub("", text) if _ESCAPE_STARTS.search(text) else text
     return any(map(_is_seen, shown))
 
@@ -85,16 +87,16 @@ def _is_seen(character: str) -> bool:
 
 
 def readable(text: str) -> str:
-    """The text as a model would read it: compatibility forms folded, hidden characters gone, tags made visible."""
+    """Return the text as a model reads it: in NFKC, without hidden characters, with tag characters as letters."""
     seen = text[:_LONGEST]
     if seen.isascii():
         return seen
     shown = seen.translate(_TAGS) if _TAG.search(seen) else seen
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", shown))
+    return _INVISIBLE.sub("", normalise_form("NFKC", shown))
 
 
 def escaped(text: str) -> str:
-    """The text with every hidden character written out, for people."""
+    """Return the text for people, with every hidden character escaped."""
     if text.isascii() and not _CONTROL.search(text):
         return text
     return _SELECTOR.sub(_written, _CONTROL.sub(_written, _INVISIBLE.sub(_written, text)))

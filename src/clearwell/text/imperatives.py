@@ -1,4 +1,4 @@
-"""English sentences that tell somebody to act: they open with a verb."""
+"""Recognise English imperatives: sentences that begin with a verb."""
 
 import re
 from collections.abc import Sequence
@@ -12,32 +12,32 @@ _MARKS: Final = ".,;:!?'\"()“”‘’"
 _CONDITION: Final = re.compile(
     r"(?:if|when|once|before|after|to|in order to|for|in case|using|with|as needed|where|from there)\b"
 )
-_MOST_CLAUSES: Final = 4
+_MAX_CLAUSES: Final = 4
 _FINITE_WITHIN: Final = 6
-"""Behind a word that is a noun as well as a verb, a finite verb among this many words makes it a noun."""
+"""A word that can be a noun or a verb is a noun if a finite verb is among this many words after it."""
 _FEWEST_TOKENS: Final = 3
 _ENDING: Final = re.compile(r"\w{2,}(?:ed|s|es|ing)$")
 
 
 def is_imperative(lower: str) -> bool:
-    """Whether a sentence in lower case opens with a verb, at once or behind a condition."""
+    """Return whether a sentence in lower case begins with a verb, possibly after a condition."""
     if _opens_with_verb(lower[:_LONGEST]):
         return True
     if not _CONDITION.match(lower):
         return False
-    clauses = lower[:_LONGEST].split(", ", _MOST_CLAUSES)[1:]
+    clauses = lower[:_LONGEST].split(", ", _MAX_CLAUSES)[1:]
     return any(_opens_with_verb(clause, certain=True) for clause in clauses)
 
 
 def has_verb(lower: str) -> bool:
-    """Whether a line in lower case has a word that may be a finite verb."""
+    """Return whether a line in lower case has a word that can be a finite verb."""
     verbs = _words("verbs")
     tokens = (token.strip(_MARKS) for token in lower.split())
     return any(token in verbs or _ENDING.match(token) or token.endswith("n't") for token in tokens)
 
 
 def _opens_with_verb(clause: str, *, certain: bool = False) -> bool:
-    """Whether a clause opens with a verb; ``certain`` asks for one that is no noun, or that has an object."""
+    """Return whether a clause begins with a verb. With ``certain``, it must have an object if it can be a noun."""
     raw = clause.split()
     tokens = [token.strip(_MARKS) for token in raw]
     place = 0
@@ -58,13 +58,13 @@ def _opens_with_verb(clause: str, *, certain: bool = False) -> bool:
 
 
 def _has_object(rest: Sequence[str]) -> bool:
-    """Whether what follows a verb is its object, or another verb: the page, to the next one, and run it."""
+    """Return whether a verb is followed by its object or another verb: the page, to the next one, and run it."""
     before, after = (*rest[:2], "", "")[:2]
     return before in _words("before_object") or (before == "and" and after in _words("imperatives"))
 
 
 def continues_instruction(lower: str) -> bool:
-    """Whether a sentence behind an instruction goes on with it: its first word has an object and is no known noun."""
+    """Return whether a sentence continues the instruction before it: its first word has an object, and is unknown."""
     tokens = [token.strip(_MARKS) for token in lower[:_LONGEST].split()[:3]]
     if len(tokens) < _FEWEST_TOKENS:
         return False

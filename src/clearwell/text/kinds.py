@@ -1,7 +1,7 @@
-"""The kind of a segment: which of the lines and sentences that agents write are claims and decisions.
+"""Classify segments: decide which lines and sentences of an output are claims and decisions.
 
-The rules look at how a segment opens, at what is said in it, and at the heading and the lead-in above it. The word
-lists are in ``words/kinds_en.toml`` and ``words/kinds_zh.toml``.
+The rules use the first words of a segment, its content, and the heading and lead-in above it. The word lists are in
+``words/kinds_en.toml`` and ``words/kinds_zh.toml``.
 """
 
 import re
@@ -20,7 +20,7 @@ _SPEAKER: Final = re.compile(r"\[[^\]\n]{1,80}\]\s*(?:[^:：\n]{1,40}[:：]\s*)?
 """The time and the speaker before a turn of a conversation."""
 _LABEL: Final = re.compile(r"(?P<label>[^:：\n]{1,60})[:：]\s+(?=\S)")
 _PROPERTY: Final = re.compile(r"(?:purpose|goals?|aim|role|function|responsibility|duty|description)$|\S*[_().]\S*$")
-"""A label whose text says what a thing is for, though it reads like an order: the name of a function is one."""
+"""A label followed by a description that reads like an instruction, such as the name of a function."""
 _DASH: Final = re.compile(r"\w\S* [–—] \w")
 _PROTOCOL_MARK: Final = re.compile(r"</?[A-Za-z][^>\n]{0,60}>.{0,40}|[A-Z_]{4,}[.!]?")
 _QUESTION: Final = re.compile(r"[?？][\"'”’)）」』]*$|吗[。”’」』]*$")
@@ -32,7 +32,7 @@ _STATUS: Final = re.compile(
     r"no (?:(?!(?:was|were|is|are|has|have|had|will|can)\b)[\w-]+ ){1,4}"
     r"(?:found|detected|available|returned|matched|provided|specified|given)(?: [\w -]{1,60})?[.!]?"
 )
-"""A message of a program, which leaves out the verb."""
+"""A message of a program, without a verb."""
 _CODE_LINE: Final = re.compile(
     r"(?:def|class|import|const|let|var|function|public|private|static|package|struct|fn|async) [\w.*{]+.*$"
     r"|from \S+ import "
@@ -53,10 +53,10 @@ _POINTING: Final = re.compile(
     r"(?:this|these|those|it|its|they|their|he|she|such|both|that (?:is|was)|the (?:same|latter|former))\b"
     r"|[这那该其它他她此]"
 )
-"""How a sentence opens that is about something named before it."""
+"""The beginning of a sentence that refers to something before it."""
 _SHORT_ENGLISH: Final = 4
 _SHORT_CHINESE: Final = 8
-_MOST_NOTICES: Final = 3
+_MAX_NOTICES: Final = 3
 _FEWEST_WORDS: Final = 3
 _FEWEST_CHARACTERS: Final = 5
 _FEWEST_IN_ROW: Final = 4
@@ -82,16 +82,16 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A sentence or line to be classified, with what stands above it."""
+    """A sentence or line to be classified, with its context."""
 
     text: str
-    """As it is written, without its list marker."""
+    """The text as it is written, without its list marker."""
     above: str = ""
-    """The nearest heading and the lead-in."""
+    """The nearest heading and the lead-in above it."""
     in_list: bool = False
     in_table: bool = False
     after_instruction: bool = False
-    """The sentence before it in its paragraph tells somebody to act."""
+    """Whether the sentence before it in its paragraph is an instruction."""
 
 
 def classify(passage: Passage) -> SegmentKind:
@@ -137,8 +137,8 @@ def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKin
 
 
 def _skip_notices(bare: str, rules: _Rules) -> str:
-    """The sentence without the openings that only announce it."""
-    for _ in range(_MOST_NOTICES):
+    """Return the sentence without introductory words that only announce it."""
+    for _ in range(_MAX_NOTICES):
         notice = rules.notices.match(bare.lower())
         if notice is None or notice.end() == len(bare):
             break
@@ -147,7 +147,7 @@ def _skip_notices(bare: str, rules: _Rules) -> str:
 
 
 def _adds_claim(bare: str, lower: str, rules: _Rules) -> bool:
-    """Whether an instruction says why: what happens otherwise, or a fact behind a semicolon."""
+    """Return whether an instruction also states a fact: what happens otherwise, or a claim after a semicolon."""
     if rules.consequences.search(lower):
         return True
     _, stop, reason = bare.partition("; ")
@@ -168,7 +168,7 @@ def _classify_by_context(bare: str, lower: str, passage: Passage, chinese: bool)
 
 
 def _names_property(bare: str, lower: str) -> bool:
-    """Whether a line without a verb has a label with a property: Weight: 4 kg, Purpose: roll the dice, Hull – sound."""
+    """Return whether a line without a verb states a property: Weight: 4 kg, Purpose: roll the dice, Hull – sound."""
     label = _LABEL.match(lower)
     if label is None:
         return _DASH.search(bare) is not None
@@ -176,7 +176,7 @@ def _names_property(bare: str, lower: str) -> bool:
 
 
 def is_code(text: str) -> bool:
-    """Whether a line is code, a command or the name of a file alone."""
+    """Return whether a line is code, a command or only the name of a file."""
     if _FILE_NAME.fullmatch(text):
         return True
     if not (_CODE_LINE.match(text) or _CODE_END.search(text)):
@@ -186,7 +186,7 @@ def is_code(text: str) -> bool:
 
 
 def may_be_claim(text: str) -> bool:
-    """Whether a line may be a claim where it is all that an output says: a few words that are no small talk."""
+    """Return whether a line can be a claim if the output has no other: a few words that are not small talk."""
     bare = remove_marks(_skip_speaker(text))
     chinese = is_chinese(bare)
     if (
@@ -199,7 +199,7 @@ def may_be_claim(text: str) -> bool:
 
 
 def needs_context(bare: str) -> bool:
-    """Whether a statement says too little without what stands above it: a piece of a sentence, or one about "this"."""
+    """Return whether a statement needs its context: it is a part of a sentence, or refers to something with "this"."""
     if is_chinese(bare):
         return len(bare) < _SHORT_CHINESE or _POINTING.match(bare) is not None
     lower = bare.lower()
@@ -212,13 +212,13 @@ def needs_context(bare: str) -> bool:
 
 @cache
 def tool_output_pattern() -> re.Pattern[str]:
-    """The pattern of the lines that a tool prints before its output, from the beginning of the line."""
+    """Return the pattern of lines that announce the output of a tool. It matches from the beginning of the line."""
     announcements = "|".join(part for language in ("en", "zh") for part in words(f"kinds_{language}")["tool_output"])
     return re.compile(rf"^[ \t>*#-]{{0,8}}(?:{announcements})", re.IGNORECASE | re.MULTILINE)
 
 
 def is_chinese(text: str) -> bool:
-    """Whether a text is Chinese rather than English: it has at least two Chinese characters for each Latin word."""
+    """Return whether a text is Chinese rather than English: it has at least two Chinese characters per Latin word."""
     if text.isascii():
         return False
     characters = len(_CHINESE.findall(text))
@@ -226,7 +226,7 @@ def is_chinese(text: str) -> bool:
 
 
 def _says_something(row: str, chinese: bool) -> bool:
-    """Whether a row of a table has a number beside a word, or enough words."""
+    """Return whether a row of a table has a number and a word, or enough words."""
     if _DIGIT.search(row):
         return _WORD.search(row) is not None
     return _count_words(row, chinese) >= _FEWEST_IN_ROW and (chinese or len(_LONG_WORD.findall(row)) > 1)
@@ -242,14 +242,15 @@ def _count_words(bare: str, chinese: bool) -> int:
 
 
 def _is_specific(bare: str, lower: str, rules: _Rules) -> bool:
-    """Whether a sentence names a number, a name, a cause or a finding."""
+    """Return whether a sentence has a number, a name, a cause or a finding."""
     return bool(_DIGIT.search(bare) or _NAME.search(bare) or rules.findings.search(lower))
 
 
 def _tells_to_act(lower: str, passage: Passage) -> bool:
-    """Whether an English sentence opens with a verb: at once, or behind the label of a list item.
+    """Return whether an English sentence begins with a verb, possibly after the label of a list item.
 
-    What follows the name of a function or the word purpose is a property, unless the heading or lead-in tells to act.
+    After the name of a function or the word "purpose", it is a description, unless the heading or lead-in announces
+    instructions.
     """
     if is_imperative(lower) or (passage.after_instruction and continues_instruction(lower)):
         return True
@@ -283,11 +284,11 @@ def _rules(language: str) -> _Rules:
 
 
 def _working_verbs(language: str) -> str:
-    """The verbs of what an agent does next, as a pattern."""
+    """Return a pattern of the verbs for what an agent does next."""
     return "|".join(words(f"kinds_{language}")["work"].split())
 
 
 def _any_of(patterns: Iterable[str], *, inside: bool = False) -> re.Pattern[str]:
-    """One pattern for all. Those that are searched inside English text begin at a word."""
+    """Return one pattern for all. Patterns that are searched inside English text match from the beginning of a word."""
     found = "|".join(patterns)
     return re.compile(rf"\b(?:{found})" if inside else f"(?:{found})")

@@ -1,7 +1,7 @@
-"""The blocks of a Markdown text: headings, lines of paragraphs, list items and quotes, code, and rows of tables.
+"""Parse Markdown into blocks: headings, lines of paragraphs, list items and quotes, code, and rows of tables.
 
-Every block has its place in the text, and the headings and the lead-in above it. Broken Markdown is read as lines. Only
-what is nested deeper than thirty lists and quotations is left out.
+Every block has its position in the text, and the headings and the lead-in above it. Invalid Markdown is read as lines.
+Only what is nested deeper than thirty lists and quotations is left out.
 """
 
 import re
@@ -15,8 +15,8 @@ from markdown_it.token import Token
 
 from clearwell.text.sentences import find_sentences, strip_span
 
-MOST_LINES: Final = 20_000
-"""Lines behind these are not read."""
+MAX_LINES: Final = 20_000
+"""Maximum number of lines that are read."""
 LONGEST_HEADING: Final = 200
 
 _PARSER: Final = MarkdownIt("commonmark", {"maxNesting": 30}).enable("table").disable(["html_block", "reference"])
@@ -26,7 +26,7 @@ _MARKER: Final = re.compile(
     r"\s*(?:(?:>|[-*+•◦·▪‣–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\)|[（(][一二三四五六七八九十\d]{1,3}[)）])\s+"
     r"|[（(][一二三四五六七八九十\d]{1,3}[)）]|\(?\d{1,2}[、．]|[一二三四五六七八九十]{1,3}、|[①-⑳]\s*|>)*"
 )
-"""What stands before the text of a list item or a quotation."""
+"""The marker before the text of a list item or a quotation."""
 _BOLD_TITLE: Final = re.compile(r"(?:\*\*|__)[^*_\n]{1,120}(?:\*\*|__)[:：]?")
 _CAPITALS_TITLE: Final = re.compile(r"(?:\d+[.)]\s*)?[A-Z][A-Z /&'-]{3,80}:?")
 _CHINESE_TITLE: Final = re.compile(r"\s*[一二三四五六七八九十]{1,3}、[^。！？；，,.!?;\n]{1,24}")
@@ -36,13 +36,13 @@ _PROSE_FENCES: Final = frozenset({"markdown", "md", "text/markdown"})
 _DEEPEST_FENCE: Final = 2
 _LONGEST_TITLE: Final = 60
 _WRAPPED: Final = 50
-"""A line shorter than this was not broken to fit a page, so the next one does not continue it."""
+"""A shorter line was not wrapped, so the next one does not continue it."""
 _TITLE_LEVEL: Final = 7
-"""A line in bold or in capitals is a heading below every Markdown heading."""
+"""The level of a line in bold or in capitals that is a heading: below every Markdown heading."""
 
 
 class BlockType(StrEnum):
-    """What a block is in Markdown."""
+    """The type of a block in Markdown."""
 
     LINE = "line"
     HEADING = "heading"
@@ -54,7 +54,7 @@ class BlockType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block: ``text[start:end]``. A line is a logical one, without its list marker."""
+    """One block: ``text[start:end]``. A line is a logical line, without its list marker."""
 
     start: int
     end: int
@@ -65,12 +65,12 @@ class Block:
 
 
 def read_blocks(text: str) -> list[Block]:
-    """Return the blocks of a text in order. Lines behind ``MOST_LINES`` are left out."""
+    """Return the blocks of a text in order. Lines after the first ``MAX_LINES`` are left out."""
     return _BlockReader(text).read()
 
 
 class _BlockReader:
-    """Reads the tokens of one text, and keeps the headings and lead-ins that hold at this place."""
+    """Reads the tokens of one text, and keeps track of the current headings and lead-ins."""
 
     def __init__(self, text: str, *, offset: int = 0, headings: Sequence[tuple[int, str]] = (), depth: int = 0) -> None:
         self._text = text
@@ -91,7 +91,7 @@ class _BlockReader:
         return self._blocks
 
     def _parsed_text(self) -> str:
-        """The text with the line ends that were counted: the parser takes other characters for them, too."""
+        """Return the text with uniform line ends, because the parser also accepts other characters as such."""
         lines = (self._text[start:end] for start, end in zip(self._starts, self._ends, strict=True))
         return "\n".join(lines).replace("\0", " ")
 
@@ -124,7 +124,7 @@ class _BlockReader:
                 self._read_paragraph(token)
 
     def _open_list(self) -> None:
-        """A short line without an end before a list leads in to it, as one with a colon does."""
+        """Open a list. A short line without final punctuation before it is its lead-in, like a line with a colon."""
         last = self._blocks[-1] if self._blocks else None
         if last and last.type is BlockType.LINE and not self._outer_lead_ins and not last.in_list:
             line = self._text[last.start - self._offset : last.end - self._offset]
@@ -157,7 +157,7 @@ class _BlockReader:
         self._read_inner(inner_start, max(inner_start, closing) if closed else end)
 
     def _read_indented(self, token: Token) -> None:
-        """Indented text is code, unless it is the item of a list that was indented too far."""
+        """Read indented text as code, unless it is a list item that was indented too far."""
         start, end = self._place(token)
         lines = self._text[start:end].split("\n")
         if all(_MARKER.match(line).end() > _indent(line) for line in lines):  # type: ignore[union-attr]
@@ -197,7 +197,7 @@ class _BlockReader:
                 self._lead_in = self._lead_in if item else ""
 
     def _is_title(self, start: int, end: int) -> bool:
-        """Whether a line outside of lists is a heading by its looks: in bold, or short behind a Chinese number."""
+        """Return whether a line outside of lists looks like a heading: in bold, or short after a Chinese number."""
         if _BOLD_TITLE.fullmatch(self._text, start, end):
             return True
         line_start = self._text.rfind("\n", 0, start) + 1
@@ -208,14 +208,14 @@ class _BlockReader:
         return self._text[start:end]
 
     def _strip_lines(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """The places of the lines without list markers, quotation marks and the white space around them."""
+        """Yield the positions of lines without list markers, quotation marks and surrounding white space."""
         for number in range(first, min(last, len(self._starts))):
             start, end = self._starts[number], self._ends[number]
             marker = _MARKER.match(self._text, start, end)
             yield from strip_span(self._text, marker.end() if marker else start, end)
 
     def _join_lines(self, places: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The places of logical lines: a sentence that was broken to fit a page is joined again."""
+        """Return the positions of logical lines: wrapped sentences are joined."""
         joined: list[tuple[int, int]] = []
         for start, end in places:
             if joined and self._continues(joined[-1], start):
@@ -253,7 +253,7 @@ def _find_lines(text: str) -> tuple[list[int], list[int]]:
     starts, ends = [0], []
     for found in _LINE_END.finditer(text):
         ends.append(found.start())
-        if len(ends) == MOST_LINES:
+        if len(ends) == MAX_LINES:
             return starts, ends
         starts.append(found.end())
     ends.append(len(text))
@@ -271,6 +271,6 @@ def _indent(line: str) -> int:
 
 
 def _is_item(text: str, start: int) -> bool:
-    """Whether a list marker stands before this place: of a list that Markdown does not know, such as （一）."""
+    """Return whether there is a list marker before this position, also one unknown to Markdown, such as （一）."""
     line_start = text.rfind("\n", 0, start) + 1
     return bool(text[line_start:start].strip())

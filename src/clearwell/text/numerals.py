@@ -1,4 +1,4 @@
-"""Numbers as people write them, in digits, English words or Chinese numerals."""
+"""Read numbers in digits, English words or Chinese numerals."""
 
 from typing import Final
 
@@ -69,7 +69,7 @@ _MYRIADS: Final = {"万": 10**4, "亿": 10**8}
 
 
 def read_english(words: str) -> float:
-    """``three hundred and twenty`` → 320."""
+    """Read a number in English words: ``three hundred and twenty`` → 320."""
     total, part = 0.0, 0.0
     for word in words.replace("-", " ").split():
         if word in WORDS:
@@ -84,7 +84,7 @@ def read_english(words: str) -> float:
 
 
 def read_chinese(numeral: str) -> float:
-    """``一万二千`` → 12000, ``二〇二六`` → 2026, ``三点五`` → 3.5, ``两千五`` → 2500."""
+    """Read a Chinese numeral: ``一万二千`` → 12000, ``二〇二六`` → 2026, ``三点五`` → 3.5, ``两千五`` → 2500."""
     whole, _, decimals = numeral.replace("廿", "二十").replace("卅", "三十").partition("点")
     if decimals:
         return read_chinese(whole) + float("0." + "".join(str(_DIGIT_OF[char]) for char in decimals))
@@ -104,7 +104,7 @@ def read_chinese(numeral: str) -> float:
 
 
 def read_number(text: str) -> float:
-    """A number in any of the three scripts."""
+    """Read a number in any of these forms."""
     bare = text.strip()
     if bare[:1].isdigit() and bare.isascii():
         return float(bare.replace(",", ""))

@@ -1,4 +1,4 @@
-"""Text that a tool printed: web pages, search results, listings and logs that an agent copied into its output."""
+"""Find text that a tool printed: web pages, search results, listings and logs copied into an output."""
 
 import re
 from bisect import bisect
@@ -16,13 +16,13 @@ _ENDS: Final = '.!?:;,。！？：；，*`"”)）'
 _REACH: Final = 6
 _FEWEST: Final = 7
 _SHARE: Final = 0.6
-"""Of up to thirteen lines in a row, at least seven, this share must look like a page."""
+"""Minimum share of page-like lines among seven to thirteen successive lines."""
 
 
 def find_tool_output(text: str) -> int:
-    """Return where the output of a tool begins: the first line outside of code that announces one, or the end.
+    """Return the position of the first line outside of code that announces the output of a tool, or the end.
 
-    Everything behind belongs to it.
+    Everything after it belongs to the output of the tool.
     """
     announcements = [found.start() for found in tool_output_pattern().finditer(text)]
     fences = [found.start() for found in _FENCE.finditer(text)] if announcements else []
@@ -30,7 +30,7 @@ def find_tool_output(text: str) -> int:
 
 
 def find_page_lines(text: str, blocks: Sequence[Block]) -> frozenset[int]:
-    """Return the numbers of the blocks in runs of lines that have no sentences, as pages and listings have them."""
+    """Return the numbers of the blocks in runs of lines without sentences, as in pages and listings."""
     sums = [0.0, *accumulate(_measure_noise(text, block) for block in blocks)]
     return frozenset(
         number for number, block in enumerate(blocks) if block.type is BlockType.LINE and _is_noisy(sums, number)
@@ -38,7 +38,7 @@ def find_page_lines(text: str, blocks: Sequence[Block]) -> frozenset[int]:
 
 
 def _is_noisy(sums: Sequence[float], number: int) -> bool:
-    """Whether the lines around a line look like a page, and on both sides of it if it does not do so itself."""
+    """Return whether the lines around a line look like a page, on both sides if the line itself does not."""
     first, last = max(0, number - _REACH), min(len(sums) - 1, number + _REACH + 1)
     if last - first < _FEWEST or sums[last] - sums[first] < _SHARE * (last - first):
         return False
@@ -46,7 +46,7 @@ def _is_noisy(sums: Sequence[float], number: int) -> bool:
 
 
 def _measure_noise(text: str, block: Block) -> float:
-    """1 for a line that only pages have, 0.8 for one that ends without a mark, 0 for what people write."""
+    """Return 1 for a line that only pages have, 0.8 for one without final punctuation, 0 for prose."""
     if block.type is not BlockType.LINE or block.in_list:
         return 0.0
     if block.end - block.start < _LONGEST_ADDRESS_LINE and _ADDRESS.search(text, block.start, block.end):

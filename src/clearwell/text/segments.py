@@ -1,6 +1,7 @@
-"""Segments of an output: the sentences, lines, rows and code in it, each with its place, its context and its kind."""
+"""Split an output into segments: sentences, lines, rows and code, each with its position, context and kind."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Final
@@ -13,12 +14,14 @@ from clearwell.text.page_text import find_page_lines, find_tool_output
 from clearwell.text.sentences import cut_at_sentence, find_sentences, strip_span
 from clearwell.vocabulary import SegmentKind
 
-SEGMENTER_VERSION: Final = 1
-"""Raised whenever the same output would be cut or classified in another way."""
-MOST_SEGMENTS: Final = 2_000
+SEGMENTER_VERSION: Final = 2
+"""Increased whenever the same output would be split or classified differently."""
+CUT: Final = "…"
+"""The end of a headline that was truncated."""
+MAX_SEGMENTS: Final = 2_000
 LONGEST_CONTEXT: Final = 300
 LONGEST_READ: Final = 2_000
-"""Of a longer sentence or row, only this many characters are looked at to find its kind."""
+"""Only this many characters of a sentence or row are used to classify it."""
 LONGEST_HEADLINE: Final = 200
 LONGEST_CHINESE_HEADLINE: Final = 90
 
@@ -39,8 +42,8 @@ _CUT_MARKS: Final = f"{_PAUSES}:：.。"
 def segment(content: str) -> tuple[Segment, ...]:
     """Return the segments of an output in order; none overlaps another, and none is empty.
 
-    Page text and code in a row are one segment. At most ``MOST_SEGMENTS`` are returned: what stands behind them, or
-    behind ``markdown_blocks.MOST_LINES`` lines, is left out.
+    Successive lines of page text or code are one segment. At most ``MAX_SEGMENTS`` are returned, and at most
+    ``markdown_blocks.MAX_LINES`` lines are read.
     """
     tool_output = find_tool_output(content)
     blocks = read_blocks(content[:tool_output])
@@ -48,7 +51,7 @@ def segment(content: str) -> tuple[Segment, ...]:
     segments: list[Segment] = []
     for number, block in enumerate(blocks):
         for found in _segment_block(content, block, in_page=number in page):
-            if len(segments) == MOST_SEGMENTS:
+            if len(segments) == MAX_SEGMENTS:
                 return tuple(segments)
             _append(segments, found)
     for start, end in strip_span(content, tool_output, len(content)):
@@ -61,14 +64,28 @@ def bare_text(content: str, segment: Segment) -> str:
     text = content[segment.start : segment.end]
     if _is_row(segment, text):
         return ", ".join(cell for cell in split_row(text) if cell)
+    return plain_statement(text)
+
+
+def plain_statement(text: str) -> str:
+    """Return a statement that is not a table row as one line without Markdown marks."""
     return _strip_quotes(remove_marks(join_lines(text)))
 
 
-def self_contained(content: str, segment: Segment) -> str:
-    """Return a statement as a headline: its bare text, with its header, lead-in or heading where it needs one.
+def restore_whole(headline: str, statements: Iterable[str]) -> str:
+    """Return the whole statement of a headline that was cut: the one that most of the statements have, or the first."""
+    if not headline.endswith(CUT):
+        return headline
+    begun = headline.removesuffix(CUT)
+    wholes = Counter(whole for whole in map(plain_statement, statements) if whole.startswith(begun))
+    return max(wholes, key=wholes.__getitem__, default=headline)
 
-    At most ``LONGEST_HEADLINE`` characters, or ``LONGEST_CHINESE_HEADLINE`` in Chinese. A longer sentence is cut, and
-    the cut shows; a context that does not fit is left out, and so is a comma or the like at the end of an item.
+
+def self_contained(content: str, segment: Segment) -> str:
+    """Return a statement as a headline: its bare text, with its header, lead-in or heading if it needs one.
+
+    It has at most ``LONGEST_HEADLINE`` characters, or ``LONGEST_CHINESE_HEADLINE`` in Chinese. A longer sentence is
+    truncated and ends with ``CUT``. A context that does not fit is left out, and so is a comma at the end of an item.
     """
     text = content[segment.start : segment.end]
     bare = bare_text(content, segment).rstrip(_PAUSES)
@@ -89,7 +106,7 @@ def _is_row(segment: Segment, text: str) -> bool:
 
 
 def _name_cells(header: str, row: str) -> str:
-    """A row with the names of its columns: Round trip: design 1,035 kWh; measured 1,180 kWh."""
+    """Return a row with the names of its columns: Round trip: design 1,035 kWh; measured 1,180 kWh."""
     first, *cells = split_row(row)
     names = split_row(header)[1:]
     named = [f"{name} {cell}".strip() for name, cell in zip_longest(names, cells, fillvalue="") if cell]
@@ -109,11 +126,11 @@ def _strip_quotes(text: str) -> str:
 
 
 def _shorten(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{cut_at_sentence(text, most - 1).rstrip(_CUT_MARKS)}…"
+    return text if len(text) <= most else f"{cut_at_sentence(text, most - 1).rstrip(_CUT_MARKS)}{CUT}"
 
 
 def _rescue(content: str, segments: list[Segment]) -> list[Segment]:
-    """Read a short output leniently if nothing in it is a statement: a few plain words may be all that was said."""
+    """Classify a short output without statements again, less strictly: a few plain words can be a claim."""
     if len(segments) > _FEW or any(found.kind not in _RECONSIDERED for found in segments):
         return segments
     return [

@@ -1,4 +1,4 @@
-"""Sentences: a text in its sentences, and a text cut after one. The languages say which marks end them."""
+"""Find sentences, and truncate text after one. Each language defines the marks that end a sentence."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -12,23 +12,23 @@ _CLOSING: Final = r"[\"'”’」』）》)\]]{0,4}(?:[*_]{1,3}(?=\s|\Z))?"
 _BETWEEN: Final = re.compile(
     "|".join(rf"[{re.escape(one.sentence_ends)}]{_CLOSING}\s{'+' if one.separates_words else '*'}" for one in LANGUAGES)
 )
-"""The mark that ends a sentence, the quotation marks and emphasis that close with it, and the space behind."""
+"""The mark that ends a sentence, closing quotation marks and emphasis, and the space after it."""
 _QUOTE: Final = re.compile(r"(?<![\w)\]])(?P<open>[\"'“‘])(?=\w)|(?<=[^\s(\[])(?P<close>[\"'”’])(?!\w)")
 _CLOSES: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _LONGEST_QUOTE: Final = 200
-"""A quotation that is longer is read in its sentences."""
+"""A longer quotation is split into its sentences."""
 _TAIL: Final = 40
-"""How much of a sentence is looked at to see whether it goes on: a shortened word is shorter."""
+"""Number of characters that decide whether a sentence continues. Abbreviations are shorter."""
 _END: Final = re.compile(r"[。！？；…]+[”’」』）》]*|[.!?;]+[\"')\]”’]*(?=\s)|\n+")
-"""Where a text may be cut: also after a semicolon, an ellipsis, and the quotation mark behind either."""
+"""Where a text can be truncated: also after a semicolon, an ellipsis, and the quotation mark after either."""
 _CUT_MARKS: Final = "".join(one.sentence_ends for one in LANGUAGES) + ";"
 _SPACE: Final = re.compile(r"\s+")
 
 
 def find_sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Yield the place of each sentence within one line of a text, without the space around it.
+    """Yield the start and end of each sentence within one line of a text, without surrounding space.
 
-    A shortened word ends no sentence.
+    An abbreviation does not end a sentence.
     """
     last = len(text) if end is None else end
     begin = start
@@ -44,7 +44,7 @@ def find_sentences(text: str, start: int = 0, end: int | None = None) -> Iterato
 
 
 def find_all_sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the place of each sentence of a text of several lines. No sentence goes on in the next line."""
+    """Yield the start and end of each sentence of a text with several lines. Each line ends a sentence."""
     start = 0
     for line in text.splitlines(keepends=True):
         yield from find_sentences(text, start, start + len(line))
@@ -52,12 +52,12 @@ def find_all_sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences, each as one line, with nothing else changed. A shortened word ends no sentence."""
+    """Return the sentences, each as one line, otherwise unchanged. An abbreviation does not end a sentence."""
     return [_SPACE.sub(" ", line[start:end]) for line in text.split("\n") for start, end in find_sentences(line)]
 
 
 def strip_span(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the place without the white space around it, or nothing if it holds nothing else."""
+    """Yield the span without surrounding white space, or nothing if it has only white space."""
     stripped = text[start:end].strip()
     if stripped:
         begin = text.index(stripped[0], start)
@@ -65,7 +65,7 @@ def strip_span(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_quoted(text: str, begin: int, stop: int, last: int) -> bool:
-    """Whether a place is within quotation marks that were opened shortly before it and close shortly behind it."""
+    """Return whether a position is inside quotation marks that open shortly before it and close shortly after it."""
     opened: list[str] = []
     for quote in _QUOTE.finditer(text, max(begin, stop - _LONGEST_QUOTE), stop):
         if quote["open"]:
@@ -84,8 +84,8 @@ def _goes_on(before: str, after: str) -> bool:
 def cut_at_sentence(text: str, most: int) -> str:
     """Return the text, or its longest beginning of whole sentences within ``most`` characters; 0 returns the text.
 
-    Where a sentence ends only in the first half, the text is cut after a word instead: half of what was asked for would
-    be lost for a full stop. A letter is never separated from its marks, nor an emoji from its parts.
+    If no sentence ends in the second half, the text is truncated after a word instead, so that less is lost. A letter
+    is never separated from its marks, nor an emoji from its parts.
     """
     if most == 0 or len(text) <= most:
         return text
@@ -100,10 +100,10 @@ def cut_at_sentence(text: str, most: int) -> str:
 
 
 def cut_around(text: str, start: int, end: int, most: int) -> tuple[int, int]:
-    """The place of a passage of at most ``most`` characters around ``text[start:end]``, cut where sentences end.
+    """Return the span of a passage of at most ``most`` characters around ``text[start:end]``, in whole sentences.
 
-    The beginning of the text is preferred if the place is in it. A sentence that is too long is cut as by
-    ``cut_at_sentence``, from the place on.
+    The beginning of the text is preferred if it includes the span. A sentence that is too long is truncated by
+    ``cut_at_sentence``, from ``start`` on if necessary.
     """
     head = cut_at_sentence(text, most)
     if len(head) == len(text) or end <= len(head):
@@ -123,5 +123,5 @@ def cut_around(text: str, start: int, end: int, most: int) -> tuple[int, int]:
 
 
 def ends_sentence(text: str) -> bool:
-    """Whether a text ends where one may be cut."""
+    """Return whether a text ends with a mark that ends a sentence."""
     return text.endswith(tuple(_CUT_MARKS))

@@ -22,10 +22,10 @@ from clearwell.text.characters import are_joined
 
 
 def split(text: str, *, size: int, overlap: int, separators: Sequence[str]) -> list[str]:
-    """Chunks of at most ``size`` characters, in order, that together hold every visible character of ``text``.
+    """Return chunks of at most ``size`` characters, in order, that together have every visible character of ``text``.
 
     A chunk ends after the first of ``separators`` that leaves it at least half full, else after any of them, else
-    where it is full. The next one begins up to ``overlap`` characters earlier, after a separator if there is one.
+    where it is full. The next chunk begins up to ``overlap`` characters earlier, after a separator if there is one.
     Text that fits is returned as it is; the chunks of longer text are stripped.
     """
     if not 0 <= overlap < size:
@@ -40,13 +40,13 @@ def split(text: str, *, size: int, overlap: int, separators: Sequence[str]) -> l
         chunks.append(chunk.lstrip())
         end = start + len(chunk)
         fresh = _visible(text, end)
-        # Never more than half of a chunk: after a short one the next would be the same again, and longer.
+        # At most half of a chunk, or the chunk after a short one would repeat it.
         start = _overlap_start(text, max(fresh - overlap, (start + end + 1) // 2), end, marks, otherwise=fresh)
     return chunks
 
 
 def rejoin(chunks: Sequence[str]) -> str:
-    """The text that chunks were split from, but for white space where it was cut."""
+    """Return the text that chunks were split from, except for white space at the cuts."""
     text = ""
     for chunk in chunks:
         longest = min(len(text), len(chunk) - 1)
@@ -56,7 +56,7 @@ def rejoin(chunks: Sequence[str]) -> str:
 
 
 def _end(text: str, start: int, fresh: int, limit: int, marks: Sequence[str]) -> int:
-    """Where the chunk that begins at ``start`` ends: beyond ``fresh``, the first character that no chunk has yet."""
+    """Return the end of the chunk at ``start``. It is after ``fresh``, the first character that no chunk has yet."""
     if limit >= len(text):
         return len(text)
     half = max(fresh, (start + limit) // 2)
@@ -68,7 +68,7 @@ def _end(text: str, start: int, fresh: int, limit: int, marks: Sequence[str]) ->
 
 
 def _last_end(text: str, mark: str, low: int, high: int) -> int | None:
-    """The last place in (low, high] where ``mark`` ends and the text may be cut."""
+    """Return the last position in (low, high] where ``mark`` ends and the text can be split."""
     first = max(0, low + 1 - len(mark))
     at = text.rfind(mark, first, high)
     while at >= 0 and are_joined(text, at + len(mark)):
@@ -77,7 +77,7 @@ def _last_end(text: str, mark: str, low: int, high: int) -> int | None:
 
 
 def _overlap_start(text: str, low: int, end: int, marks: Sequence[str], *, otherwise: int) -> int:
-    """The first good place in [low, end) to begin again."""
+    """Return the first suitable position in [low, end) for the next chunk."""
     for mark in marks:
         at = text.find(mark, max(0, low - len(mark)), max(0, end - 1))
         if at >= 0 and not are_joined(text, at + len(mark)):
@@ -86,5 +86,5 @@ def _overlap_start(text: str, low: int, end: int, marks: Sequence[str], *, other
 
 
 def _visible(text: str, start: int) -> int:
-    """The first place from ``start`` on that is no white space."""
+    """Return the first position from ``start`` on that is not white space."""
     return next((at for at in range(start, len(text)) if not text[at].isspace()), len(text))

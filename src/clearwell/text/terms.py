@@ -1,36 +1,36 @@
-"""The words of a text, as the lexical side of retrieval counts them.
+"""Extract the terms of a text for lexical retrieval.
 
-English words lose their endings and the words that say nothing; Chinese becomes words and pairs of characters, so that
-a word the dictionary lacks is found all the same. What people type to find one exact thing (numbers, dates, versions,
+English words are stemmed, and stop words are dropped. Chinese becomes words and pairs of characters, so that words
+missing from the dictionary are found too. What people type to find one exact thing (numbers, dates, versions,
 identifiers, addresses, paths) is a term as it was typed, and so are its parts.
 
-Whoever changes what a text becomes also changes ``TOKENIZER_VERSION``: stored terms and those of a query must be alike.
+Change ``TOKENIZER_VERSION`` with every change of the terms: stored terms and those of a query must be comparable.
 """
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
 
+from clearwell.caches import MIB, TextCache
 from clearwell.text.dates import extract_dates
 from clearwell.text.languages import CHINESE, ENGLISH
 from clearwell.text.languages.english import stem
+from clearwell.text.unicode_forms import normalise_form
 
 TOKENIZER_VERSION: Final = 4
 DIMENSIONS: Final = 1 << 20
-"""Terms are hashed to so many places. In a group of 30,000 terms, a term shares its place with a chance of 3 %."""
+"""Number of dimensions that terms are hashed to. With 30,000 terms, the chance of a collision is 3 % per term."""
 LONGEST: Final = 64
-"""Characters of a term. What is longer is a blob that nobody types; its parts are terms."""
-MOST_PARTS: Final = 4
+"""Maximum number of characters of a term. Nobody types longer ones; only their parts are terms."""
+MAX_PARTS: Final = 4
 SHORT_HASH: Final = 7
-"""As git shows a commit."""
+"""Length of a short hash, as git displays it."""
 PAIR: Final = "~"
 PAIR_WEIGHT: Final = 0.25
-"""A pair of Chinese characters counts so much of a word in a query: most pairs say again what the words said."""
+"""Weight of a pair of Chinese characters in a query, relative to a word: most pairs only repeat the words."""
 
 _HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _KANA_HANGUL: Final = "\u3041-\u30ff\uac00-\ud7af"
@@ -51,13 +51,13 @@ _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 
 
 def count_terms(text: str) -> Counter[str]:
-    """Each term of the text and how often it stands there."""
-    return Counter(_terms(unicodedata.normalize("NFKC", text)))
+    """Return each term of the text and how often it occurs."""
+    return Counter(_terms(normalise_form("NFKC", text)))
 
 
 def weigh_terms(query: str, *, dates: float = 1.0) -> dict[str, float]:
-    """Each term of a query and how much it counts, before the group says how rare it is; 0 leaves its dates out."""
-    said, written = extract_dates(unicodedata.normalize("NFKC", query))
+    """Return the weight of each term of a query, before its rarity in the group. ``dates=0`` leaves out dates."""
+    said, written = extract_dates(normalise_form("NFKC", query))
     weights: dict[str, float] = {}
     for term in _of_words(said):
         weights[term] = weights.get(term, 0.0) + (PAIR_WEIGHT if term.startswith(PAIR) else 1.0)
@@ -66,10 +66,16 @@ def weigh_terms(query: str, *, dates: float = 1.0) -> dict[str, float]:
     return weights
 
 
-@lru_cache(maxsize=1 << 16)
 def dimension(term: str) -> int:
-    """The term's place, from 1: the same in every process and on every machine."""
+    """Return the dimension of a term, from 1. It is the same in every process and on every machine."""
+    return _dimensions[term]
+
+
+def _hash_term(term: str) -> int:
     return int.from_bytes(blake2b(term.encode(), digest_size=4).digest()) % DIMENSIONS + 1
+
+
+_dimensions = TextCache(_hash_term, max_bytes=16 * MIB, bytes_per_character=4)
 
 
 def _terms(text: str) -> Iterator[str]:
@@ -87,7 +93,7 @@ def _of_words(text: str) -> Iterator[str]:
 
 
 def _chinese(run: str) -> Iterator[str]:
-    """The words, and the pairs of neighbours, marked as such: they carry what the dictionary does not know."""
+    """Yield the words, and marked pairs of adjacent characters, which cover words missing from the dictionary."""
     stop = CHINESE.stop_words
     for word in CHINESE.segment(run):
         if not stop.issuperset(word):
@@ -114,20 +120,20 @@ def _typed(token: str) -> Iterator[str]:
 
 
 def _without_accents(token: str) -> str:
-    """Naïve as it is typed by many. Other scripts keep their marks: there they make another letter."""
+    """Return a token without accents on Latin letters: naïve becomes naive. In other scripts, marks are kept."""
     if token.isascii():
         return token
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", token)))
+    return normalise_form("NFC", _ACCENTS.sub("", normalise_form("NFD", token)))
 
 
 def _without_clitic(word: str) -> str:
-    """Caroline's is Caroline, and don't stays."""
+    """Return a word without a possessive ending: Caroline's becomes Caroline, don't is unchanged."""
     bare, _, ending = word.rpartition("'")
     return bare if ending.casefold() in ("s", "") else word
 
 
 def _exact(token: str, folded: str) -> Iterator[str]:
-    """Something typed exactly: the whole, and what people may remember of it."""
+    """Yield the terms of an identifier or number: the whole, and the parts that people may search for."""
     if _GROUPED.fullmatch(folded):
         folded = folded.replace(",", "")
     if len(folded) <= LONGEST:
@@ -141,7 +147,7 @@ def _exact(token: str, folded: str) -> Iterator[str]:
 
 
 def _of_number(folded: str) -> Iterator[str]:
-    """1.2.3 of v1.2.3, 1.2 of 1.2.3, and 1200 of 1200.50."""
+    """Yield shorter forms of a number: 1.2.3 of v1.2.3, 1.2 of 1.2.3, and 1200 of 1200.50."""
     bare = folded.removeprefix("v")
     if bare != folded:
         yield bare
@@ -153,7 +159,7 @@ def _of_number(folded: str) -> Iterator[str]:
 
 
 def _segments(folded: str) -> Iterator[str]:
-    """The steps of a path or an address that are typed by themselves, a release, and what hyphens hold together."""
+    """Yield the segments of a path or an address, the release of a version, and hyphenated words joined."""
     steps = _APART.split(folded)
     for step in steps if len(steps) > 1 else ():
         if not step.isalnum() and len(step) <= LONGEST:
@@ -167,11 +173,11 @@ def _segments(folded: str) -> Iterator[str]:
 
 
 def _of_run(run: str, whole: str) -> Iterator[str]:
-    """The letters and the digits of an unbroken run. One that changes often is an id, and its crumbs mean nothing."""
+    """Yield the parts of letters and of digits in a run. A run with many parts is an id, and its parts are skipped."""
     parts = _PART.findall(run)
     if _HASH.fullmatch(run):
         yield run[:SHORT_HASH].casefold()
-    if len(parts) > MOST_PARTS:
+    if len(parts) > MAX_PARTS:
         if run.casefold() != whole and len(run) <= LONGEST:
             yield run.casefold()
         return

@@ -15,7 +15,21 @@ back with ``model_validate_json``. A new field of an answer is a new field of it
 ``provenance``      where a memory comes from, what is based on an output, and review statistics
 ``groups``          groups, agents and tombstones
 ``evaluation``      how good the configured models are
+``factcheck``       claims and the evidence for and against them
+``statistics``      counts, activity by day, and how reliable agents are
+``events``          what happened in a group
+``audit``           events of the audit, and what verification found
+``erasure``         what a forget touches, and its receipt
+``archive``         what an export or an import did
+``installation``    keys, settings and the demo meeting
+``maintenance``     what commands of an operator did
+``status``          what runs where, and what is wrong with it
+``spool``           captures of the middleware that are not delivered
+``mcp``             what tools and resources of the MCP server return
+``settings``        the settings in force
+``ids``             whole IDs for short ones
 ``health``          whether the process is alive and ready
-``problems``        errors (RFC 9457)
+``problems``        errors (RFC 9457), with the ``flaws`` of a request
+``view``            the base of all views
 ==================  ================================================================================================
 """

@@ -1,4 +1,4 @@
-"""Import: what became of a batch."""
+"""Export and import: what became of a file, and of a batch of it."""
 
 from __future__ import annotations
 
@@ -32,3 +32,29 @@ class ImportView(View):
         from clearwell.records import ImportResult
 
         return self.make(ImportResult)
+
+
+class ExportView(View):
+    """A file that ``clearwell export`` has written."""
+
+    groups: tuple[str, ...]
+    rows: int
+    bytes: int
+    fingerprint: str = Field(description="of the key that has signed it")
+
+
+class ImportedFileView(View):
+    """What became of the rows of an export."""
+
+    groups: tuple[str, ...]
+    stored: int
+    known: int
+    refused: int
+
+
+class CapturedFileView(View):
+    """How many texts of another file were captured."""
+
+    group_id: str
+    captured: int
+    failed: int

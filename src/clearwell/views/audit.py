@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, RootModel
 
 from clearwell.views.view import View
-from clearwell.vocabulary import AuditFault
+from clearwell.vocabulary import AuditFault, AuditWarning
 
 if TYPE_CHECKING:
+    from clearwell.flow.audit.acceptance import AcceptedTrail
     from clearwell.records import AuditEvent, AuditFinding, AuditHead, AuditReport
 
 
@@ -99,6 +100,10 @@ class AuditReportView(View):
     findings: tuple[AuditFindingView, ...]
     more: bool = Field(description="whether there are more findings than listed")
     head: AuditHeadView
+    warnings: tuple[AuditWarning, ...] = Field(description="what cannot be excluded, although nothing is wrong")
+    begun_at: datetime | None = Field(
+        description="when the head of this trail was begun anew: nothing before is compared"
+    )
 
     @classmethod
     def from_record(cls, report: AuditReport) -> Self:
@@ -116,3 +121,19 @@ class AuditReportView(View):
             findings=tuple(finding.to_record() for finding in self.findings),
             head=self.head.to_record(),
         )
+
+
+class AcceptedTrailView(View):
+    """A trail that is continued as it is stored. A number is 0 if there was no seal."""
+
+    group_id: str
+    known_seal: int
+    stored_seal: int
+
+
+class AcceptedTrailsView(RootModel[tuple[AcceptedTrailView, ...]]):
+    """The trails that are continued."""
+
+    @classmethod
+    def from_records(cls, trails: Sequence[AcceptedTrail]) -> Self:
+        return cls(tuple(AcceptedTrailView.read(trail) for trail in trails))

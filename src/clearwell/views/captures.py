@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import Field
@@ -14,7 +15,7 @@ from clearwell.messages import Language, say
 from clearwell.text.hidden_text import escaped
 from clearwell.views.problems import ProblemView
 from clearwell.views.view import View
-from clearwell.vocabulary import Admission, Outcome, SegmentKind
+from clearwell.vocabulary import Admission, Outcome, OutputState, SegmentKind
 
 if TYPE_CHECKING:
     from clearwell.records import (
@@ -109,6 +110,7 @@ class DryRunView(View):
     admission: Admission
     flags: tuple[FlagView, ...]
     verdicts: tuple[VerdictView, ...]
+    stored: Literal[False] = Field(False, description="a dry run stores nothing")
 
     @classmethod
     def from_record(cls, dry_run: DryRun, language: Language) -> Self:
@@ -146,10 +148,25 @@ class IngressCountsView(View):
     """How often each check had each outcome."""
 
     counts: tuple[IngressCountView, ...]
+    checked: int = Field(description="how many outputs were checked")
+    refused: int = Field(description="how many of them were refused")
+    refused_by: dict[str, int] = Field(description="how many outputs each check refused, the most first")
 
     @classmethod
     def from_records(cls, counts: Sequence[IngressCount]) -> Self:
-        return cls(counts=tuple(IngressCountView.read(count) for count in counts))
+        """An output is refused by the first check that it fails; the checks before it have counted it, too."""
+        totals: Counter[str] = Counter()
+        refusals: Counter[str] = Counter()
+        for row in counts:
+            totals[row.check] += row.count
+            if row.outcome is Outcome.FAIL:
+                refusals[row.check] += row.count
+        return cls(
+            counts=tuple(IngressCountView.read(row) for row in counts),
+            checked=max(totals.values(), default=0),
+            refused=refusals.total(),
+            refused_by=dict(refusals.most_common()),
+        )
 
 
 class SightingView(View):
@@ -305,6 +322,20 @@ class RequeuedRowView(View):
 
     id: UUID
     was: Admission
+
+
+class WorkingStateView(View):
+    """Where an output is in working memory now. The times are those of a live entry."""
+
+    state: OutputState
+    expires_at: datetime | None
+    expires_in_seconds: float | None
+
+
+class TracedOutputView(QuarantineRowView):
+    """An output with its state in working memory, as ``clearwell explain`` prints it."""
+
+    working: WorkingStateView
 
 
 class RequeuedView(View):

@@ -115,7 +115,7 @@ class RejectionView(View):
 class DossierView(InsightView):
     """An insight with everything that a reviewer needs."""
 
-    beside: tuple[NearbyMemoryView, ...]
+    nearby: tuple[NearbyMemoryView, ...]
     duplicates: tuple[RelatedMemoryView, ...]
     contradicts: tuple[RelatedMemoryView, ...]
     supersedes: tuple[RelatedMemoryView, ...] = Field(description="the memories that it contradicts and that are older")
@@ -130,7 +130,7 @@ class DossierView(InsightView):
         return cls.read(
             dossier.insight,
             **read_review(dossier.insight, language, flags=dossier.flags, verdicts=dossier.verdicts),
-            beside=tuple(NearbyMemoryView.from_record(nearby, language) for nearby in dossier.nearby),
+            nearby=tuple(NearbyMemoryView.from_record(nearby, language) for nearby in dossier.nearby),
             **{
                 relation: tuple(RelatedMemoryView.from_record(nearby, language) for nearby in dossier.related(relation))
                 for relation in ("duplicates", "contradicts", "supersedes")
@@ -150,7 +150,7 @@ class DossierView(InsightView):
             Dossier,
             insight=insight,
             verdicts={source.log_id: source.verdicts for source in insight.sources},
-            nearby=tuple(nearby.to_record() for nearby in self.beside),
+            nearby=tuple(nearby.to_record() for nearby in self.nearby),
             rejected=None if self.rejected is None else self.rejected.to_record(),
             decisions=tuple(decision.to_record() for decision in self.decisions),
             promotion=None if self.promotion is None else self.promotion.to_record(),

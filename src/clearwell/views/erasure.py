@@ -14,10 +14,18 @@ if TYPE_CHECKING:
     from clearwell.records import ErasurePlan, ForgetReceipt
 
 
+class AssignedCopyView(View):
+    """The row that an output without a group has in a group that it was assigned to."""
+
+    group_id: str
+    id: UUID
+
+
 class ForgetPreviewView(View):
     """Everything that forgetting would touch, by ids. Nothing was changed yet."""
 
-    token: str = Field(description="stands for exactly this list; send it to forget")
+    token: str = Field(description="stands for this list; send it to forget")
+    until: UUID = Field(UUID(int=0), description="what there was up to this id is listed")
     things: int = Field(description="how many things are removed or emptied")
     counts: dict[str, int]
     outputs: tuple[UUID, ...] = Field(description="outputs that are removed, with verdicts, statements and vectors")
@@ -28,6 +36,13 @@ class ForgetPreviewView(View):
     quoting_insights: tuple[UUID, ...] = Field(description="insights that stay and lose what they quote")
     verdicts_of: tuple[UUID, ...] = Field(description="outputs that stay, whose verdicts lose what they quote")
     tombstones: tuple[UUID, ...] = Field(description="tombstones of rejected texts that become those of forgotten ones")
+    later: tuple[UUID, ...] = Field((), description="outputs that arrived meanwhile and are removed with the others")
+    originals: tuple[UUID, ...] = Field(
+        (), description="outputs without a group that were assigned to this one; they are removed, too"
+    )
+    assigned_elsewhere: tuple[AssignedCopyView, ...] = Field(
+        (), description="rows of other groups that were assigned from the same outputs; they stay"
+    )
     agents: tuple[str, ...] = Field(description="agents whose personas are removed")
     profile: bool = Field(description="whether the system prompt of the group is emptied")
     released: tuple[UUID, ...] = Field(description="outputs that stay and that the next digest reads again")
@@ -35,12 +50,14 @@ class ForgetPreviewView(View):
 
     @classmethod
     def from_record(cls, plan: ErasurePlan) -> Self:
-        return cls.read(plan, values=len(plan.value_hashes))
+        copies = tuple(AssignedCopyView(group_id=one.group_id, id=one.id) for one in plan.assigned_elsewhere)
+        return cls.read(plan, values=len(plan.value_hashes), assigned_elsewhere=copies)
 
     def to_record(self) -> ErasurePlan:
-        from clearwell.records import ErasurePlan
+        from clearwell.records import AssignedCopy, ErasurePlan
 
-        return self.make(ErasurePlan, value_hashes=(b"",) * self.values)
+        copies = tuple(AssignedCopy(group_id=one.group_id, id=one.id) for one in self.assigned_elsewhere)
+        return self.make(ErasurePlan, value_hashes=(b"",) * self.values, assigned_elsewhere=copies)
 
 
 class ForgetReceiptView(View):
@@ -55,6 +72,7 @@ class ForgetReceiptView(View):
     outputs: tuple[UUID, ...]
     memories: tuple[UUID, ...]
     released: tuple[UUID, ...]
+    originals: tuple[UUID, ...] = Field((), description="outputs without a group that were removed, too")
     tombstones: int = Field(description="how many values cannot come back")
     signature: str
     public_key: str = Field(description="the Ed25519 key that verifies the signature, in base64")

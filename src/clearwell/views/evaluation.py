@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import Field
 
 from clearwell.errors import ClearwellError, JudgeUnavailable
-from clearwell.messages import Language, say
+from clearwell.messages import Language, join_names, join_sentences, say
 from clearwell.views.view import View
 from clearwell.vocabulary import EvaluationStatus, Measure, ModelRole
 
@@ -133,17 +133,17 @@ def _explain_failures(model: ModelEvaluation, language: Language) -> Iterator[st
             if not measurement.passed:
                 failed.setdefault(measurement.measure, []).append((measured.language, measurement))
     for measure, found in failed.items():
-        values = ("、" if language == "zh" else ", ").join(
+        named = [
             say("models_value_in", language, value=f"{one.value:.2f}", language=say(f"models_language_{of}", language))
             for of, one in found
-        )
+        ]
         needed = found[0][1].requirement
         if needed is not None:
             yield say(
                 "models_reason_least" if needed.at_least else "models_reason_most",
                 language,
                 name=say(f"models_measure_{measure}", language),
-                values=values,
+                values=join_names(named, language),
                 needed=f"{needed.value:g}",
                 meaning=say(f"models_meaning_{measure}", language),
             )
@@ -153,6 +153,4 @@ def _describe(problem: ClearwellError, language: Language) -> str:
     """The text of an error, and for the judge the address and the server's message, which its text leaves out."""
     if not isinstance(problem, JudgeUnavailable) or not problem.detail:
         return problem.text(language)
-    return (" " if language == "en" else "").join(
-        [problem.text(language), say("judge_detail", language, **problem.detail)]
-    )
+    return join_sentences([problem.text(language), say("judge_detail", language, **problem.detail)], language)

@@ -5,7 +5,7 @@ from typing import Any
 
 from clearwell.errors import Flaw, InvalidInput, WrongStructure
 
-MOST_CHARS = 200
+MAX_CHARS = 200
 """How much of what the caller wrote is said back."""
 
 CODES: Mapping[str, str] = {
@@ -65,5 +65,5 @@ def _flaw(kind: str, place: Sequence[int | str], context: Mapping[str, Any]) -> 
 
 def make_printable(text: str) -> str:
     """Something that a caller wrote, as it can be said back: valid Unicode, and not too long."""
-    printable = text[:MOST_CHARS].encode("utf-8", "backslashreplace").decode()
+    printable = text[:MAX_CHARS].encode("utf-8", "backslashreplace").decode()
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in printable)

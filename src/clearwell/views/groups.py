@@ -25,6 +25,7 @@ class GroupView(View):
     digest_zone: str | None
     created_at: datetime | None = Field(description="null if the group has no profile")
     updated_at: datetime | None
+    next_digest_at: datetime | None = Field(description="when the next digest is due; null without a schedule")
 
     @classmethod
     def from_record(cls, group: Group) -> Self:

@@ -76,13 +76,15 @@ class SideView(View):
 
     statement: str
     statement_shown: str = Field(description="the statement with hidden characters escaped")
+    text: str = Field("", description="what a promotion of this side stores: the statement, whole if it was cut")
     sources: tuple[UUID, ...] = Field(description="the log_id of each source on this side")
     support: SupportView
 
     @classmethod
-    def from_record(cls, side: InsightSide) -> Self:
+    def from_record(cls, side: InsightSide, text: str) -> Self:
         return cls(
             statement=side.statement,
+            text=text,
             statement_shown=escaped(side.statement),
             sources=side.log_ids,
             support=SupportView.read(side.support),
@@ -173,6 +175,7 @@ class InsightHeadView(View):
     state: InsightState
     summary: str
     summary_shown: str = Field(description="the summary with hidden characters escaped")
+    text: str = Field("", description="what a promotion stores: the summary, or the whole statement if it was cut")
     written_by: Writer = Field(description="extractive means quoted word for word from the sources")
     contradictions: tuple[ContradictionView, ...]
     sides: tuple[SideView, ...] = Field(
@@ -251,12 +254,17 @@ def _read_source(source: InsightSource) -> dict[str, object]:
 
 def _read_head(insight: Insight, language: Language) -> dict[str, object]:
     """The parts of every view of an insight that are not its own attributes."""
+    from clearwell.flow.review.sides import find_side_text, find_text
+
     return {
         "summary_shown": escaped(insight.summary),
+        "text": find_text(insight),
         "contradictions": tuple(
             ContradictionView.from_record(contradiction, language) for contradiction in insight.contradictions
         ),
-        "sides": tuple(SideView.from_record(side) for side in insight.sides),
+        "sides": tuple(
+            SideView.from_record(side, find_side_text(insight, number)) for number, side in enumerate(insight.sides)
+        ),
         "support": SupportView.read(insight.support),
         "notes": tuple(NoteView.from_record(note, language) for note in insight.notes),
     }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, RootModel
 
 from clearwell.settings import Settings
-from clearwell.views.settings import write_setting
+from clearwell.views.settings import mask_setting, write_setting
 from clearwell.views.view import View
 from clearwell.vocabulary import Right
 
@@ -45,6 +45,23 @@ class NewKeyView(View):
     @classmethod
     def from_record(cls, key: ApiKey, secret: str) -> Self:
         return cls(secret=secret, key=KeyView.from_record(key))
+
+
+class PrintedKeyView(KeyView):
+    """A new key as ``clearwell keys create`` prints it."""
+
+    key: str = Field(description="the secret; it is not stored")
+
+    @classmethod
+    def from_new(cls, key: ApiKey, secret: str) -> Self:
+        return cls(key=secret, **KeyView.from_record(key).model_dump())
+
+
+class RevokedKeyView(View):
+    """A key that was revoked."""
+
+    id: UUID
+    revoked: Literal[True] = True
 
 
 class KeysView(View):
@@ -84,6 +101,34 @@ class SettingsView(View):
             for name, field in Settings.model_fields.items()
         ]
         return cls(settings=tuple(sorted(found, key=lambda setting: setting.origin == "default")))
+
+
+class SettingValueView(View):
+    """A setting in force as a value of JSON, without passwords and keys."""
+
+    value: Any
+    variable: str
+    origin: str = Field(description="default, environment or file")
+    changed: bool = Field(description="whether it is not the default")
+
+    @classmethod
+    def from_setting(cls, settings: Settings, name: str) -> Self:
+        value, origin = mask_setting(name, getattr(settings, name)), settings.origin(name)
+        is_plain = value is None or isinstance(value, bool | int | float | str | tuple)
+        return cls(
+            value=value if is_plain else str(value),
+            variable=Settings.variables(name)[0],
+            origin=origin,
+            changed=origin != "default",
+        )
+
+
+class SettingsByNameView(RootModel[dict[str, SettingValueView]]):
+    """Every setting by its name, as ``clearwell settings`` prints it."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        return cls({name: SettingValueView.from_setting(settings, name) for name in Settings.model_fields})
 
 
 class DemoView(View):

@@ -124,7 +124,7 @@ class RankPartsView(View):
     dense: float
     lexical: float
     author: float
-    beside: float
+    neighbour: float
     answer: float
     session: float
 

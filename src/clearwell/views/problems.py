@@ -32,7 +32,7 @@ from clearwell.views.view import View, is_absent
 
 TYPE_PREFIX = "urn:clearwell:problem:"
 FAILED = 500
-MOST_FLAWS = 20
+MAX_FLAWS = 20
 """How many flaws of a request are listed."""
 
 STATUSES: Sequence[tuple[type[ClearwellError], int]] = (
@@ -152,4 +152,4 @@ def _detail(error: ClearwellError, status: int, language: Language) -> str:
 
 
 def _flaws(error: WrongStructure, language: Language) -> list[FlawView]:
-    return [FlawView.from_record(flaw, language) for flaw in error.flaws[:MOST_FLAWS]]
+    return [FlawView.from_record(flaw, language) for flaw in error.flaws[:MAX_FLAWS]]

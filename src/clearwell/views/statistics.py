@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Self
@@ -82,10 +83,12 @@ class ActivityView(View):
     """What happened in a group, day by day, the oldest first."""
 
     days: tuple[ActivityDayView, ...]
+    refused_by: dict[str, int] = Field(description="how many outputs each check refused in these days, the most first")
 
     @classmethod
     def from_records(cls, days: Sequence[ActivityDay]) -> Self:
-        return cls(days=tuple(ActivityDayView.read(day) for day in days))
+        refusals = sum((Counter(day.refused_by) for day in days), Counter[str]())
+        return cls(days=tuple(ActivityDayView.read(day) for day in days), refused_by=dict(refusals.most_common()))
 
 
 class ReviewCountsView(View):

@@ -44,6 +44,7 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("index",): (),
     ("backup",): ("b",),
     ("restore",): ("b",),
+    ("audit", "accept"): ("-g", "g"),
     ("export",): ("file.jsonl", "-g", "g"),
     ("import",): ("export.jsonl",),
     ("ingest",): (OTHER, "-g", "g"),

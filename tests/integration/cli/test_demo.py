@@ -71,6 +71,8 @@ def test_a_newcomer_reads_what_became_of_each_output_and_where_to_look(program: 
     assert "ten years" in answer
     decided = json.loads(program.good("review", "decisions", "--group", group, "--json").out)
     assert {one["by"] for one in decided["decisions"]} == {"demo"}
+    listed = program.good("memories", "list", "--group", group, "--json").json["memories"]
+    assert [one for one in listed if one["last_used_at"] is not None], "the agents of the last meeting got them"
     chinese = program.chinese().good("demo").out
     assert "已付款的发票" in chinese
     assert "没有配置语言模型" in chinese

@@ -39,7 +39,7 @@ def test_a_person_promotes_a_file_and_it_is_found_as_verified(program: Program, 
     found = program.chinese().good("query", "-g", "board", "Who signs large invoices?")
     assert re.match(r" 1\. ✅ 已验证  [0-9a-f]{8} · 得分 ", found.out)
     assert f"    {KNOWN} " in found.out
-    assert r"\x1b[2J[bold]red[/bold] \u202eabc" in found.out, "an agent's text cannot steer the terminal"
+    assert "⟦U+001B⟧[2J[bold]red[/bold] ⟦U+202E⟧abc" in found.out, "an agent's text cannot steer the terminal"
     with psycopg.connect(database_url) as connection:
         row = connection.execute("SELECT decided_by FROM promotions").fetchone()
     assert row is not None

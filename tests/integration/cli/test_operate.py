@@ -34,7 +34,7 @@ def test_the_life_of_keys(program: Program) -> None:
     assert "本地模式也保持关闭" in revoked.out
     listed = program.good("keys", "list", "--json")
     shown = [(key["name"], key["revoked_at"] is None) for key in listed.json["keys"]]
-    assert shown == [("capture+read", False), ("Li Wei", True)]
+    assert shown == [("Li Wei", True), ("capture+read", False)]
     assert first.json["key"] not in listed.out
 
 

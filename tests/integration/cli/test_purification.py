@@ -9,13 +9,14 @@ import pytest
 import redis
 
 from clearwell.adapters.cli.doctor import check_judge
-from clearwell.adapters.cli.findings import Findings, Mark
+from clearwell.adapters.cli.findings import Findings
 from clearwell.adapters.cli.status import open_overview_of
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.app import Clearwell
 from clearwell.records import Admission
 from clearwell.settings import Settings
 from clearwell.stores.postgres.overview import JudgeBacklog, JudgeFailures
+from clearwell.vocabulary import CheckStatus
 from clearwell.worker import worker
 from tests.conftest import opened
 from tests.integration.cli.program import Program
@@ -68,7 +69,7 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
     assert served.good("working", "rebuild", "--json").json == {"groups": {"g": 1}}
     told = served.chinese().good("explain", flagged, "-g", "g").out
     assert "工作记忆  已不在：由人移除" in told
-    assert "隐藏字符 含有不可见字符。" in " ".join(told.split())
+    assert "隐藏字符 含有不可见字符，或被标记隐藏的文字。" in " ".join(told.split())
     assert "已验证⟦U+200B⟧，" in told
     (entry,) = served.good("working", "list", "-g", "g", "--json").json["entries"]
     assert (entry["id"], entry["label_text"], entry["verified"]) == (first, "⚡️ Unverified", False)
@@ -101,7 +102,7 @@ async def test_what_a_program_asks_of_a_dry_run(program: Program) -> None:
         "check", "-g", "g", "--agent", "a1", "--confidence", "0.1", "--json", "-", stdin=HIDDEN
     )
     assert (ran.json["admission"], ran.json["stored"]) == ("refused", False)
-    assert {"flag": "hidden_text", "text": "含有不可见字符。"} in ran.json["flags"]
+    assert {"flag": "hidden_text", "text": "含有不可见字符，或被标记隐藏的文字。"} in ran.json["flags"]
     assert [one["outcome"] for one in ran.json["verdicts"]] == ["fail", *["not_checked"] * 7]
 
 
@@ -157,7 +158,7 @@ async def test_everything_that_a_check_refused_is_put_back_together(program: Pro
         for text in (LONG, OTHER):
             await other.memory.acting_as(PERSON).capture(said(text), wait=True)
         await other.memory.acting_as(PERSON).capture(said(confidence=0.1), wait=True)
-    assert program.good("requeue", "-g", "g", "--refused-by", "length", "--json").json == {"requeued": 2}
+    assert program.good("requeue", "-g", "g", "--refused-by", "length", "--json").json == {"requeued": 2, "more": False}
     assert len(await clearwell.memory.acting_as(PERSON).working_memory(group="g")) == 2
     with program.serving():
         assert "queued again: 0" in program.good("requeue", "-g", "g", "--refused-by", "length").out
@@ -195,28 +196,31 @@ async def test_doctor_counts_what_a_silent_judge_has_done(
 
 async def test_doctor_asks_the_judge_about_a_harmless_text(settings: Settings, judging: ChatApi) -> None:
     judged = with_judge(settings, judging, judge_timeout_seconds=0.3)
-    assert await found_of(judged) == (Mark.GOOD, "The judge m works")
+    assert await found_of(judged) == (CheckStatus.OK, "The judge m works")
     assert "The office opens at nine" in str(judging.requests[0].body)
     unused = judged.model_copy(update={"filter_checks": ("confidence",)})
-    assert await found_of(unused) == (Mark.MIND, "The judge m works")
+    assert await found_of(unused) == (CheckStatus.WARNING, "The judge m works")
     judging.script.extend([says(TORN), hang])
-    assert await found_of(judged) == (Mark.MIND, "The judge m works")
-    assert await found_of(judged) == (Mark.BAD, "The judge's chat")
-    assert await found_of(judged.model_copy(update={"judge_model": ""})) == (Mark.BAD, "The judge has an address")
+    assert await found_of(judged) == (CheckStatus.WARNING, "The judge m works")
+    assert await found_of(judged) == (CheckStatus.PROBLEM, "The judge's chat")
+    assert await found_of(judged.model_copy(update={"judge_model": ""})) == (
+        CheckStatus.PROBLEM,
+        "The judge has an address",
+    )
 
 
 async def test_doctor_says_what_no_judge_means(settings: Settings) -> None:
-    assert await found_of(settings) == (Mark.GOOD, "No judge is configured")
+    assert await found_of(settings) == (CheckStatus.OK, "No judge is configured")
     required = settings.model_copy(update={"require_self_consistency": True})
-    assert await found_of(required) == (Mark.BAD, "A judge is required")
+    assert await found_of(required) == (CheckStatus.PROBLEM, "A judge is required")
 
 
-async def found_of(settings: Settings) -> tuple[Mark, str]:
+async def found_of(settings: Settings) -> tuple[CheckStatus, str]:
     """The mark, and how the sentence begins."""
     findings = Findings(Terminal("en"))
     await check_judge(settings, findings)
     one = findings.found[0]
-    return one.mark, next(start for start in STARTS if one.text.startswith(start))
+    return one.status, next(start for start in STARTS if one.text.startswith(start))
 
 
 STARTS = (

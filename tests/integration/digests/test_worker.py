@@ -131,7 +131,7 @@ async def test_a_group_with_a_schedule_of_its_own_is_due_by_that(
         await clearwell.memory.acting_as(PERSON).change_group(change, group="own")
         _run(quick, "UPDATE working_groups SET first_settled_at = first_settled_at - interval '2 minutes'")
         _run(quick, "UPDATE groups SET scheduled_at = scheduled_at - interval '2 minutes'")
-        found = {one.group_id: (one.cron, one.zone) for one in await clearwell.stores.digest_runs.schedules()}
+        found = {one.group_id: (one.cron, one.zone) for one in await clearwell.stores.digest_runs.list_schedules()}
         assert found == {"own": ("* * * * *", "Asia/Shanghai"), "weekly": (None, None)}
         now = datetime.now(UTC)
         await clearwell.digests.scheduler.add_due_digests()

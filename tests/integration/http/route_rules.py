@@ -212,6 +212,7 @@ RULES: dict[str, Rule] = {
     "GET /g/{group}/overview": at(READERS),
     "GET /g/{group}/agents/reliability": at(READERS),
     "GET /g/{group}/overview/activity": at(READERS),
+    "GET /g/{group}/overview/waiting": at(READERS),
     "GET /g/{group}/playground": Rule(needs=READ, query={"q": "records"}),
     "GET /g/{group}/review": at(READERS),
     "GET /g/{group}/review/source/{row}": at(READERS),
@@ -232,6 +233,7 @@ RULES: dict[str, Rule] = {
     "POST /g/{group}/memories/{memory}/undo": submit(REVIEW, decision="{decision}"),
     "GET /g/{group}/working": at(READ),
     "POST /g/{group}/working/{row}/promote": submit(REVIEW),
+    "POST /g/{group}/working/{row}/undo": submit(REVIEW, decision="{decision}"),
     "POST /g/{group}/working/{row}/remove": submit(READERS),
 }
 

@@ -1,6 +1,8 @@
 """The audit over HTTP and in the database: every refusal is recorded, and changes of the trail are found."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, LiteralString
 from uuid import uuid4
 
@@ -9,8 +11,13 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
-from clearwell.records import Principal, Right
-from tests.integration.http.serving import LONG, Api, require_problem
+from clearwell.clock import SystemClock, TimeOrderedIds
+from clearwell.flow.audit import seals
+from clearwell.flow.audit.acceptance import TrailAcceptance
+from clearwell.records import KnownHead, Principal, Right
+from clearwell.settings import Settings
+from tests.integration.http.serving import LONG, Api, require_problem, served
+from tests.integration.http.test_console import sign_in, token_in
 from tests.integration.postgres.test_rights import enter
 from tests.waiting import until
 
@@ -160,6 +167,10 @@ def faults(report: dict[str, Any]) -> list[tuple[str, str | None]]:
     return [(finding["fault"], finding["event_id"]) for finding in report["findings"]]
 
 
+def places(report: dict[str, Any]) -> list[tuple[str, int | None]]:
+    return [(finding["fault"], finding["seal"]) for finding in report["findings"] if finding["fault"] != "unsealed"]
+
+
 async def list_ids(api: Api, group: str) -> list[str]:
     found = await run_sql(api, "SELECT id FROM audit_events WHERE group_id = %s ORDER BY id", group)
     return [str(one[0]) for one in found]
@@ -244,11 +255,137 @@ async def test_a_removed_end_is_found_with_an_exported_head(module_api: Api) -> 
         last,
     )
     await run_sql(module_api, "DELETE FROM audit_seals WHERE group_id = %s AND number = %s", group, last)
-    assert (await verify(admin, group))["intact"]
+    assert places(await verify(admin, group)) == [("trail_cut", last)]
     report = await verify(admin, group, head)
-    assert [(one["fault"], one["seal"]) for one in report["findings"]] == [("tail_removed", last)]
+    assert places(report) == [("trail_cut", last), ("tail_removed", last)]
     forged = {**head, "number": last - 1}
-    assert [one["fault"] for one in (await verify(admin, group, forged))["findings"]] == ["head_invalid"]
+    assert places(await verify(admin, group, forged))[1:] == [("head_invalid", last - 1)]
+
+
+RESEAL: list[LiteralString] = [
+    "DELETE FROM audit_seals WHERE group_id = %s",
+    "DELETE FROM audit_pending WHERE group_id = %s",
+    "INSERT INTO audit_pending (group_id, event_id) SELECT group_id, id FROM audit_events WHERE group_id = %s",
+]
+
+
+async def test_the_worker_does_not_seal_a_forged_trail_anew(module_api: Api) -> None:
+    group, admin = await make_trail(module_api, events=30)
+    ids = await list_ids(module_api, group)
+    assert module_api.clearwell.settings.database_url is not None
+    url = module_api.clearwell.settings.database_url.get_secret_value()
+    async with await psycopg.AsyncConnection.connect(url) as owner:
+        await owner.execute("DELETE FROM audit_events WHERE id = %s", [ids[10]])
+        await owner.execute("UPDATE audit_events SET actor = 'key:INNOCENT', signature = NULL WHERE id = %s", [ids[20]])
+        for statement in RESEAL:
+            await owner.execute(statement, [group])
+    await module_api.clearwell.sealer.seal_all()
+    report = await verify(admin, group)
+    assert not report["intact"]
+    assert ("trail_cut", 1) in places(report)
+    assert ("inserted", ids[20]) in faults(report)
+    assert not await run_sql(module_api, "SELECT number FROM audit_seals WHERE group_id = %s", group)
+    assert group in (await module_api.clearwell.stores.audit_heads.state()).refused
+
+
+async def test_a_replaced_trail_is_found(module_api: Api) -> None:
+    group, admin = await make_trail(module_api)
+    heads = module_api.clearwell.stores.audit_heads
+    known = await heads.find(group)
+    assert known is not None
+    await run_sql(module_api, "DELETE FROM audit_events WHERE group_id = %s", group)
+    for statement in RESEAL:
+        await run_sql(module_api, statement, group)
+    await heads.replace(group, None)
+    for number in range(6):
+        await admin.put(f"/api/v1/groups/{group}/agents/b{number}", json={"persona": "p"})
+        await module_api.clearwell.sealer.seal_group(group)
+    assert (await verify(admin, group))["intact"], "another process, which knew no head, has sealed it"
+    await heads.replace(group, known)
+    assert places(await verify(admin, group)) == [("trail_replaced", known.number)]
+    await admin.put(f"/api/v1/groups/{group}/agents/c", json={"persona": "p"})
+    assert await module_api.clearwell.sealer.seal_group(group) == 0
+
+
+async def test_a_removed_signature_in_the_first_seal_is_found_without_a_head(module_api: Api) -> None:
+    group, admin = await make_trail(module_api)
+    ids = await list_ids(module_api, group)
+    await run_sql(module_api, "UPDATE audit_events SET actor = 'x', signature = NULL WHERE id = %s", ids[0])
+    for statement in RESEAL:
+        await run_sql(module_api, statement, group)
+    await module_api.clearwell.stores.audit_heads.replace(group, None)
+    report = await verify(admin, group)
+    assert report["sealed_events"] == 6
+    assert faults(report) == [("inserted", ids[0])]
+
+
+async def test_a_lost_heads_file_is_a_warning_and_begun_anew(settings: Settings) -> None:
+    async with served(settings) as app, Api(app) as api:
+        group, _ = await make_trail(api)
+    (settings.data_dir / "audit.heads").unlink()
+    async with served(settings) as app, Api(app) as api:
+        admin = await api.caller(Right.ADMIN, Right.REVIEW, groups=[group])
+        report = await verify(admin, group)
+        assert (report["intact"], report["warnings"]) == (True, ["head_begun"])
+        assert report["begun_at"] is not None
+        await admin.put(f"/api/v1/groups/{group}/agents/new", json={"persona": "p"})
+        assert (await verify(admin, group))["sealed_events"] == 7
+        for statement in RESEAL:
+            await run_sql(api, statement, group)
+        assert ("trail_cut", 1) in places(await verify(admin, group))
+        audit, heads = api.clearwell.stores.audit, api.clearwell.stores.audit_heads
+        await TrailAcceptance(audit, heads, SystemClock(), TimeOrderedIds()).accept_all(by="local:operator")
+        report = await verify(admin, group)
+        assert (report["intact"], report["warnings"], report["sealed_events"]) == (True, [], 8)
+        found = (await admin.get("/api/v1/audit", params={"group_id": group, "action": "accept trail"})).json()
+        assert [event["detail"]["known_seal"] for event in found["events"]] == [3]
+
+
+async def test_seals_that_do_not_verify_are_no_beginning(module_api: Api) -> None:
+    group, admin = await make_trail(module_api)
+    await run_sql(module_api, "UPDATE audit_seals SET sealed_at = now() WHERE group_id = %s AND number = 2", group)
+    await module_api.clearwell.stores.audit_heads.replace(group, None)
+    await admin.put(f"/api/v1/groups/{group}/agents/new", json={"persona": "p"})
+    assert await module_api.clearwell.sealer.seal_group(group) == 0
+    assert ("seal_changed", 2) in places(await verify(admin, group))
+
+
+async def test_a_head_begins_with_the_newest_seals(module_api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seals, "BEGINNING_SEALS", 1)
+    group, admin = await make_trail(module_api)
+    heads = module_api.clearwell.stores.audit_heads
+    known = await heads.find(group)
+    await heads.replace(group, None)
+    assert (await verify(admin, group))["intact"]
+    assert await heads.find(group) == known
+
+
+async def test_the_console_shows_a_cut_trail_and_a_head_that_was_begun(module_api: Api) -> None:
+    group, _ = await make_trail(module_api)
+    heads = module_api.clearwell.stores.audit_heads
+    known = await heads.find(group)
+    assert known is not None
+    await heads.replace(group, replace(known, number=known.number + 1, begun_at=datetime(2026, 1, 5, tzinfo=UTC)))
+    _, secret = await module_api.key(Right.ADMIN, Right.REVIEW, groups=[group])
+    browser = await module_api.client()
+    await sign_in(browser, secret)
+    form = {"form_token": token_in(await browser.get(f"/g/{group}/audit"))}
+    page = await browser.post(f"/g/{group}/audit/verify", data=form)
+    assert page.status_code == 200
+    assert "the trail was cut here" in page.text
+    assert "recreated at 2026-01-05 00:00 UTC" in page.text
+
+
+async def test_seals_of_another_process_are_followed(module_api: Api) -> None:
+    group, admin = await make_trail(module_api)
+    heads = module_api.clearwell.stores.audit_heads
+    (first, *_) = await module_api.clearwell.stores.audit.seals(group, after=0, limit=1)
+    await heads.replace(group, KnownHead(group_id=group, number=1, root=first.root))
+    report = await verify(admin, group)
+    assert (report["intact"], report["warnings"]) == (True, [])
+    known = await heads.find(group)
+    assert known is not None
+    assert known.number == report["head"]["number"] == 2
 
 
 async def test_the_worker_seals_within_ten_seconds(api: Api) -> None:

@@ -15,6 +15,8 @@ PERSONA = "你是风险审计员，先找会出错的地方。"
 async def test_a_group_is_described_and_read(http: httpx.AsyncClient) -> None:
     group = new_group()
     empty = await http.get(f"/api/v1/groups/{group}")
+    by_default = empty.json()["next_digest_at"]
+    assert by_default is not None
     assert empty.json() == {
         "group_id": group,
         "system_prompt": "",
@@ -22,6 +24,7 @@ async def test_a_group_is_described_and_read(http: httpx.AsyncClient) -> None:
         "digest_zone": None,
         "created_at": None,
         "updated_at": None,
+        "next_digest_at": by_default,
     }
     body = {"system_prompt": PROMPT, "digest_cron": "0 6 * * 1", "digest_zone": "Asia/Shanghai"}
     put = await http.put(f"/api/v1/groups/{group}", json=body)

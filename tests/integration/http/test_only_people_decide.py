@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
-from clearwell.adapters.http.api import insights, memory, provenance
+from clearwell.adapters.http.api import decisions, insights, memory, outputs, provenance
 from clearwell.app import Clearwell
 from clearwell.errors import NotAllowed
 from clearwell.records import Action, DecisionRequest, NewMemory, Principal, Right, SourceSelector
@@ -119,7 +119,7 @@ def test_every_route_that_decides_is_tried() -> None:
     """A new route of review must be listed here."""
     posted = {
         str(getattr(route, "path", "")).replace(":text", "")
-        for module in (insights, provenance, memory)
+        for module in (insights, outputs, provenance, decisions, memory)
         for route in module.router.routes
         if "POST" in (getattr(route, "methods", None) or ())
     }

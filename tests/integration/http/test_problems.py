@@ -1,6 +1,7 @@
 """Errors as problem JSON: status, type, language, headers, and nothing of the inside."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 
 import httpx
@@ -8,6 +9,7 @@ import psycopg
 import pytest
 from fastapi import FastAPI
 
+from clearwell.adapters.http.request import MAX_VALUES
 from clearwell.settings import Settings
 from tests.integration.http.serving import LONG, client_of, new_group, require_problem, served
 
@@ -106,6 +108,27 @@ async def test_a_body_above_the_limit_is_refused_whether_its_length_was_said_or_
     for response in (announced, in_chunks):
         problem = require_problem(response, 413, "http_body_large")
         assert (problem["field"], problem["limit"]) == ("body", limit)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"group_id": "g", "query": "x", "filters": [' + b"{}," * 2_000_000 + b"{}]}",
+        b'{"group_id": "g", "query": "x", "filters": [' + b"0," * 2_000_000 + b"0]}",
+        b'{"group_id": "g", "query": "x", "filters": ' + b"[" * 2_000_000,
+    ],
+)
+async def test_a_body_of_very_many_values_is_refused_before_it_is_parsed(http: httpx.AsyncClient, body: bytes) -> None:
+    started = time.process_time()
+    response = await http.post(QUERY, content=body, headers={"Content-Type": "application/json"})
+    assert time.process_time() - started < 1, "parsing takes seconds in which nobody is answered"
+    assert require_problem(response, 413, "http_body_values")["limit"] == MAX_VALUES
+
+
+async def test_text_may_have_as_many_commas_as_it_likes(http: httpx.AsyncClient) -> None:
+    content = 'a, [b], {c}, \\"d\\", ' * 30_000
+    response = await http.post(CAPTURES, json={"group_id": "commas", "content": content})
+    assert response.json()["admission"] == "pending"
 
 
 async def test_a_batch_may_be_as_large_as_a_body(http: httpx.AsyncClient, module_app: FastAPI) -> None:

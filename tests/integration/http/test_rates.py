@@ -20,7 +20,8 @@ QUERY, CONTEXT, NODE, CAPTURES = (
     "/api/v1/captures",
 )
 PHRASES = "\ufdfa" * (1024 * 1024 // 3)
-MOST_SECONDS = 0.5
+MAX_SECONDS = 2.0
+"""Before text work was bounded and left the event loop, it was held up for 10 s."""
 
 
 @pytest.fixture
@@ -34,13 +35,14 @@ async def test_a_key_that_sends_too_many_requests_is_told_when_to_retry(limited:
     async with Api(limited) as api:
         busy, quiet = [await api.caller(Right.READ, groups=[group]) for _ in range(2)]
         asked = {"group_id": group, "query": "payments"}
-        answers = [await busy.post(QUERY, json=asked) for _ in range(20)]
-        refused = [answer for answer in answers if answer.status_code != 200]
-        problem = require_problem(refused[0], 429, "key_rate")
-        assert "60" in problem["detail"]
-        assert int(refused[0].headers["retry-after"]) >= 1
-        chinese = await busy.post(QUERY, json=asked, headers={"Accept-Language": "zh"})
-        assert "密钥" in require_problem(chinese, 429)["detail"]
+        # At once, so that the time that a slow machine takes for each gives the key no further requests.
+        english, chinese = ({"Accept-Language": language} for language in ("en", "zh"))
+        sent = (busy.post(QUERY, json=asked, headers=headers) for headers in [english, chinese] * 40)
+        refused = [answer for answer in await asyncio.gather(*sent) if answer.status_code != 200]
+        problems = [require_problem(answer, 429, "key_rate")["detail"] for answer in refused]
+        assert any("60" in problem for problem in problems)
+        assert any("密钥" in problem for problem in problems)
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
         assert (await quiet.post(QUERY, json=asked)).status_code == 200
 
 
@@ -132,4 +134,4 @@ async def test_a_huge_query_is_refused_and_holds_up_nobody(api: Api) -> None:
     assert (await client.post(QUERY, json={"group_id": group, "query": LONG})).status_code == 200
     done.set()
     await watching
-    assert longest < MOST_SECONDS
+    assert longest < MAX_SECONDS

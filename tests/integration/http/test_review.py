@@ -3,8 +3,9 @@
 from uuid import uuid4
 
 import httpx
+from psycopg.types.json import Jsonb
 
-from clearwell.records import NewCapture, Right
+from clearwell.records import NewCapture, NewMemory, Right
 from tests.insights import PERSON, put_insight, rows
 from tests.integration.http.serving import Api, new_group, require_problem
 
@@ -83,10 +84,10 @@ async def test_everything_stands_beside_an_insight(module_api: Api, http: httpx.
         0.9,
     )
     assert {one["check"] for one in source["verdicts"]} >= {"confidence", "length", "non_duplicate"}
-    assert shown["beside"][0]["id"] == known["id"]
-    assert shown["beside"][0]["relation"] == "supersedes"
+    assert shown["nearby"][0]["id"] == known["id"]
+    assert shown["nearby"][0]["relation"] == "supersedes"
     assert [one["id"] for one in shown["supersedes"]] == [known["id"]]
-    assert {"op": "insert", "text": " not"} in shown["beside"][0]["diff"]
+    assert {"op": "insert", "text": " not"} in shown["nearby"][0]["diff"]
     assert {"single_author", "conflict"} <= set(shown["flags"])
     listed = (await http.get("/api/v1/insights", params={"group_id": group, "state": "pending"})).json()
     assert [one["id"] for one in listed["insights"]] == [str(insight)]
@@ -305,6 +306,26 @@ async def test_what_rests_on_a_session_is_listed_then_withdrawn_then_brought_bac
     require_problem(await http.post("/api/v1/memories/retract", json={"group_id": group}), 422, "retract_what")
 
 
+async def test_who_said_the_side_that_was_not_promoted_was_rejected(module_api: Api, http: httpx.AsyncClient) -> None:
+    group, clearwell = new_group(), module_api.clearwell
+    person = clearwell.memory.acting_as(PERSON)
+    outputs = [
+        (await person.capture(said(group, text, agent=agent), wait=True)).id
+        for text, agent in ((MOVED, "right"), (BACKUP, "wrong"))
+    ]
+    insight = await put_insight(clearwell, group, MOVED, outputs)
+    support = {"agents": 1, "sessions": 1, "days": 1, "rows": 1}
+    sides = [{"statement": MOVED, "log_ids": [str(one)], "support": support} for one in outputs]
+    await rows(clearwell, "UPDATE insights SET sides = %s WHERE id = %s RETURNING id", Jsonb(sides), insight)
+    await http.post(f"/api/v1/insights/{insight}/promote", json={"side": 0})
+    told = (await http.get("/api/v1/review/numbers", params={"group_id": group})).json()
+    rates = {one["agent_id"]: (one["promoted"], one["rejected"]) for one in told["accept_rate"]["by_agent"]}
+    assert rates == {"right": (1, 0), "wrong": (0, 1)}
+    table = (await http.get("/api/v1/review/calibration", params={"group_id": group})).json()["rows"]
+    assert {row["agent_id"]: (row["promoted"], row["rejected"]) for row in table} == rates
+    assert told["insights"] == {"promoted": 1}
+
+
 async def test_numbers_and_calibration_tell_how_review_goes(module_api: Api, http: httpx.AsyncClient) -> None:
     group = new_group()
     clearwell = module_api.clearwell
@@ -332,6 +353,19 @@ async def test_numbers_and_calibration_tell_how_review_goes(module_api: Api, htt
     assert told["digests"] == {"done": 3, "yield": 0.5}
     metrics = (await http.get("/metrics")).text
     assert 'clearwell_decisions_total{action="promote"}' in metrics
+
+
+async def test_a_promotion_that_was_undone_counts_in_no_figure(module_api: Api, http: httpx.AsyncClient) -> None:
+    group, person = new_group(), module_api.clearwell.memory.acting_as(PERSON)
+    receipt = await person.capture(said(group, MOVED, confidence=0.95), wait=True)
+    made = await person.review.promote_row(receipt.id, NewMemory(content=""), group=group)
+    assert made.decision_id is not None
+    for undone in (False, True):
+        if undone:
+            await person.review.undo(made.decision_id, group=group)
+        told = (await http.get("/api/v1/review/numbers", params={"group_id": group})).json()["accept_rate"]["all"]
+        (row,) = (await http.get("/api/v1/review/calibration", params={"group_id": group})).json()["rows"]
+        assert row["promoted"] == told["promoted"] == (0 if undone else 1)
 
 
 async def test_a_group_is_found_by_an_id_only_by_those_who_cover_it(api: Api) -> None:

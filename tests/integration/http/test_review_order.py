@@ -1,6 +1,6 @@
 """In which order insights are offered, in which decisions are taken back, and what a rejection leaves alone."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import uuid_utils.compat
@@ -93,3 +93,22 @@ async def test_a_malformed_decision_fails_alone(module_api: Api, http: httpx.Asy
     problem = require_problem(refused, 409, "insight_decided")
     assert problem["title"] == "已有决定"
     assert "promoted" not in problem["detail"]
+
+
+async def test_a_scope_is_read_alike_alone_and_in_a_batch(module_api: Api, http: httpx.AsyncClient) -> None:
+    group = new_group()
+    one = await put_insight(module_api.clearwell, group, MOVED, [said(group, MOVED)])
+    two = await put_insight(module_api.clearwell, group, BACKUP, [said(group, BACKUP)])
+    wrong = [{"scope": "agent"}, {"scope": "group", "agent_id": "a1"}]
+    alone = [(await http.post(f"/api/v1/insights/{one}/promote", json=fields)).json() for fields in wrong]
+    decisions = [{"id": str(one), "action": "promote", **fields} for fields in wrong]
+    decisions.append({"id": str(two), "action": "promote", "scope": "agent", "agent_id": "a1"})
+    batch = await http.post("/api/v1/insights/decide", json={"group_id": group, "decisions": decisions})
+    *refused, promoted = batch.json()["results"]
+    described = [[(one["status"], one["field"], one["detail"]) for one in answers] for answers in (alone, refused)]
+    assert described[0] == described[1]
+    assert [one["status"] for one in refused] == [422, 422]
+    memory = await module_api.clearwell.memory.acting_as(PERSON).memory(
+        UUID(promoted["id"]), group=group, agent_id="a1"
+    )
+    assert memory.scope == "agent"

@@ -56,10 +56,10 @@ async def read(database: Database, group: str) -> int:
         None,
         0,
     )
-    while page := await material.rows(where, after=after, limit=PAGE):
+    while page := await material.list_rows(where, after=after, limit=PAGE):
         after = page[-1].log_id
         found += len(page)
-    assert await material.count(where) == found
+    assert await material.count_rows(where) == found
     return found
 
 

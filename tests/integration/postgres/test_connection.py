@@ -142,3 +142,28 @@ async def test_a_server_that_was_cut_off_is_not_waited_for(database_url: str) ->
 
         await until(answers)
         await database.close()
+
+
+async def test_a_client_that_was_cut_off_in_a_transaction_does_not_keep_its_locks(database_url: str) -> None:
+    """The server hears nothing of it, and without a limit the others would wait until TCP gives up, after hours."""
+    name = conninfo_to_dict(database_url)["dbname"]
+    lock, obtained = "SELECT pg_advisory_xact_lock(4711)", False
+    async with faulty_proxy(Address.of_postgres(database_url), random.Random(1)) as proxy:
+        database = await open_database(
+            f"postgresql://clearwell@127.0.0.1:{proxy.port}/{name}",
+            pool_min=1,
+            pool_max=1,
+            connect_seconds=1,
+            statement_seconds=0.5,
+            prepare=True,
+        )
+        with contextlib.suppress(DatabaseUnavailable):
+            async with database.transaction(Role.AGENT, "g") as transaction:
+                await transaction.run([(lock, {})])
+                proxy.begin(Trouble.BLACK_HOLE)
+                async with await psycopg.AsyncConnection.connect(database_url) as other, asyncio.timeout(20):
+                    await other.execute(lock)
+                    obtained = True
+        proxy.end()
+        await database.close()
+    assert obtained

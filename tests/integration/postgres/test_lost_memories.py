@@ -21,7 +21,7 @@ RETRACTED: LiteralString = """
     INSERT INTO decisions (group_id, id, action, others, decided_by, decided_at)
     SELECT 'g', gen_random_uuid(), 'retract', ARRAY[memory_id], 'me', now() FROM promotions LIMIT 100"""
 PARAMS = {"ids": None, "after": None, "limit": None}
-MOST_COST = 100_000
+MAX_COST = 100_000
 """In the planner's units. Reading all decisions for each memory costs more than a million, one join some thousands."""
 
 
@@ -36,5 +36,5 @@ def test_the_comparison_does_not_read_all_decisions_for_each_memory(database_url
                 enter(connection, role)
             row = connection.execute(b"EXPLAIN (FORMAT JSON) " + statement.encode(), params).fetchone()
             assert row is not None
-            assert row[0][0]["Plan"]["Total Cost"] < MOST_COST
+            assert row[0][0]["Plan"]["Total Cost"] < MAX_COST
             assert connection.execute(statement.encode(), params).fetchone() == (4900, 1, "g")

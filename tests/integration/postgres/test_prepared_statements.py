@@ -8,7 +8,7 @@ import pytest
 from psycopg import pq
 
 from clearwell.stores.postgres import Database, open_database
-from clearwell.stores.postgres.connection import MOST_PREPARED, parse_placeholders
+from clearwell.stores.postgres.connection import MAX_PREPARED, parse_placeholders
 from clearwell.stores.postgres.queries import queries
 
 PREPARED = "SELECT name, parameter_types::text[] AS types, statement FROM pg_prepared_statements"
@@ -40,22 +40,22 @@ async def test_a_statement_is_prepared_once_whatever_its_values(database: Databa
 
 
 async def test_a_connection_keeps_a_bounded_number_of_statements(database: Database) -> None:
-    for number in range(MOST_PREPARED + 50):
+    for number in range(MAX_PREPARED + 50):
         assert await database.run(None, None, f"SELECT {number} AS n") == [{"n": number}]
     prepared = await database.run(None, None, PREPARED)
-    assert len(prepared) == MOST_PREPARED
+    assert len(prepared) == MAX_PREPARED
     last = {row["statement"] for row in prepared}
-    assert f"SELECT {MOST_PREPARED + 49} AS n" in last
+    assert f"SELECT {MAX_PREPARED + 49} AS n" in last
     assert "SELECT 0 AS n" not in last
     assert await database.run(None, None, "SELECT 0 AS n") == [{"n": 0}]
 
 
 async def test_one_batch_may_use_more_statements_than_are_kept(database: Database) -> None:
-    numbers = range(MOST_PREPARED + 50)
+    numbers = range(MAX_PREPARED + 50)
     answers = await database.run_all(None, None, [(f"SELECT {number} AS n", {}) for number in numbers])
     assert [rows[0]["n"] for rows in answers] == list(numbers)
     await database.run(None, None, "SELECT 'one more'")
-    assert len(await database.run(None, None, PREPARED)) == MOST_PREPARED
+    assert len(await database.run(None, None, PREPARED)) == MAX_PREPARED
 
 
 async def test_a_refused_statement_leaves_the_others_prepared(database: Database) -> None:

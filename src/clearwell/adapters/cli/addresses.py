@@ -13,6 +13,7 @@ import httpx
 import psutil
 
 from clearwell.adapters.cli.command import program
+from clearwell.client.discovery import find_servers
 from clearwell.errors import ConfigurationError
 from clearwell.settings import Settings
 
@@ -96,10 +97,16 @@ def address(settings: Settings) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
 
 
-def api_answers(settings: Settings) -> bool:
-    """Whether a Clearwell serves there."""
+def find_api(settings: Settings) -> str | None:
+    """Return where the API responds: a server on this data folder, on whatever port, else one at the address set."""
+    urls = dict.fromkeys([*(server.url for server in find_servers(settings)), address(settings)])
+    return next((url for url in urls if _responds(url)), None)
+
+
+def _responds(url: str) -> bool:
+    """Whether it is a server of Clearwell."""
     try:
-        answer = httpx.get(f"{address(settings)}/healthz", timeout=2.0, trust_env=False)
+        answer = httpx.get(f"{url}/healthz", timeout=2.0, trust_env=False)
         return answer.is_success and bool(answer.json() == ALIVE)
     except (httpx.HTTPError, ValueError):
         return False

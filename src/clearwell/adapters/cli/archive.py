@@ -17,7 +17,7 @@ from clearwell.adapters.cli.terminal import Terminal, size
 
 if TYPE_CHECKING:
     from clearwell.adapters.cli.connection import Connection
-    from clearwell.records import ExportHeader, Json
+    from clearwell.records import ExportHeader
     from clearwell.settings import Settings
 
 
@@ -36,7 +36,9 @@ def export(
     settings, terminal = start()
     exported = run(_export(settings, terminal, file, list(dict.fromkeys(group or ()))))
     if as_json:
-        terminal.json(exported.to_json())
+        from clearwell.views.archive import ExportView
+
+        terminal.answer(ExportView.read(exported))
         return
     terminal.tell(
         "cli_export_done", file=file, groups=len(exported.groups), rows=exported.rows, size=size(exported.bytes),
@@ -77,7 +79,9 @@ def import_file(
         raise UsageProblem("import_has_groups", field="--group", file=file)
     imported = run(_import(settings, terminal, file, trust))
     if as_json:
-        terminal.json(imported.to_json())
+        from clearwell.views.archive import ImportedFileView
+
+        terminal.answer(ImportedFileView.read(imported))
         return
     terminal.tell(
         "cli_import_done", groups=len(imported.groups), stored=imported.stored, known=imported.known, style="green"
@@ -96,9 +100,6 @@ class ExportSummary:
     bytes: int = 0
     fingerprint: str = ""
 
-    def to_json(self) -> Json:
-        return {"groups": [*self.groups], "rows": self.rows, "bytes": self.bytes, "fingerprint": self.fingerprint}
-
 
 @dataclass
 class ImportSummary:
@@ -108,9 +109,6 @@ class ImportSummary:
     stored: int = 0
     known: int = 0
     refused: int = 0
-
-    def to_json(self) -> Json:
-        return {"groups": [*self.groups], "stored": self.stored, "known": self.known, "refused": self.refused}
 
 
 async def _export(settings: Settings, terminal: Terminal, file: Path, groups: list[str]) -> ExportSummary:

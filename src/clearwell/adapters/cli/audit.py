@@ -1,4 +1,4 @@
-"""``audit list``, ``audit verify`` and ``audit head``."""
+"""``audit list``, ``audit verify``, ``audit head`` and ``audit accept``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clearwell.adapters.cli.arguments import check_time, parse_id
-from clearwell.adapters.cli.command import AsJson, UsageProblem, ask, start
+from clearwell.adapters.cli.command import AsJson, UsageProblem, ask, run, start
 from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.text.hidden_text import escaped
 from clearwell.text.short_ids import shorten_id, shorten_ids
+from clearwell.vocabulary import AuditFault
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clearwell.flow.audit.acceptance import AcceptedTrail
+    from clearwell.records import Principal
+    from clearwell.settings import Settings
     from clearwell.views.audit import AuditEventView, AuditReportView
 
 audit = typer.Typer(
@@ -23,6 +29,7 @@ audit = typer.Typer(
 )
 
 SUBJECT_WIDTH, DETAIL_WIDTH = 80, 80
+NOT_CONTINUED = (AuditFault.TRAIL_CUT, AuditFault.TRAIL_REPLACED)
 
 AuditGroup = Annotated[
     str | None, typer.Option("--group", "-g", help="The group; without it, the events of the whole installation.")
@@ -102,6 +109,48 @@ def show_head(
     terminal.tell("cli_audit_head_written", file=file, number=found.number)
 
 
+@audit.command()
+def accept(
+    group: AuditGroup = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every trail that is no longer sealed or has a new head.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Continue a trail as it is stored now, after the database was restored.
+
+    It works on the data folder of this machine. What was known before is recorded in the trail.
+    """
+    from clearwell.adapters.cli.connection import operator
+
+    settings, terminal = start()
+    by = operator(settings, "accept trail")
+    if every and group is not None:
+        raise UsageProblem("cli_audit_accept_both", field="--all")
+    accepted = run(_accept(settings, group, by, every=every))
+    if as_json:
+        from clearwell.views.audit import AcceptedTrailsView
+
+        terminal.answer(AcceptedTrailsView.from_records(accepted))
+        return
+    for trail in accepted:
+        name = trail.group_id or terminal.words("audit_subject_installation")
+        terminal.tell("cli_audit_accepted", group=name, known=trail.known_seal, stored=trail.stored_seal)
+    if not accepted:
+        terminal.tell("cli_audit_accept_none")
+
+
+async def _accept(settings: Settings, group: str | None, by: Principal, *, every: bool) -> Sequence[AcceptedTrail]:
+    from clearwell.app import open_acceptance
+    from clearwell.records import INSTALLATION
+    from clearwell.servers import running_postgres
+
+    async with running_postgres(settings) as postgres, open_acceptance(settings, postgres.url) as acceptance:
+        if every:
+            return await acceptance.accept_all(by=by.name)
+        return [await acceptance.accept(group or INSTALLATION, by=by.name)]
+
+
 def _read_head(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -119,6 +168,7 @@ def _show_report(report: AuditReportView, terminal: Terminal, *, group: str | No
         if not with_head:
             option = "" if group is None else f" --group {shlex.quote(group)}"
             terminal.tell("cli_audit_without_head", group=option)
+        _show_warnings(report, terminal)
         return
     terminal.tell("cli_audit_broken", style="red", count=len(report.findings), **counts)
     headings = ["cli_head_fault", "cli_head_seal", "cli_head_event"]
@@ -133,6 +183,15 @@ def _show_report(report: AuditReportView, terminal: Terminal, *, group: str | No
     terminal.table(headings, rows)
     if report.more:
         terminal.tell("cli_audit_more_findings")
+    if any(finding.fault in NOT_CONTINUED for finding in report.findings):
+        terminal.tell("cli_audit_not_sealed")
+    _show_warnings(report, terminal)
+
+
+def _show_warnings(report: AuditReportView, terminal: Terminal) -> None:
+    for warning in report.warnings:
+        at = "" if report.begun_at is None else terminal.moment(report.begun_at)
+        terminal.warn(f"audit_warning_{warning}", at=at)
 
 
 def _row(event: AuditEventView) -> list[str]:

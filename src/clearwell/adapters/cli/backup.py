@@ -15,22 +15,24 @@ from clearwell.records import Principal
 from clearwell.servers import running_postgres
 from clearwell.settings import Settings, config_path
 from clearwell.signing import FILE_NAME
+from clearwell.stores.files import FILE_NAME as HEADS_FILE
 from clearwell.stores.postgres import migrations
 from clearwell.version import __version__
+from clearwell.views.maintenance import BackupView, RestoreView
 from clearwell.vocabulary import AuditAction, Right
 
 SETTINGS_FILE = "clearwell.toml"
 
 
 def back_up(settings: Settings, terminal: Terminal, target: Path, *, as_json: bool) -> None:
-    """Back up the bundled PostgreSQL, the audit key and the settings file."""
+    """Back up the bundled PostgreSQL, the key and the heads of the audit, and the settings file."""
     by = operator(settings, "backup")
     _require_bundled(settings)
     if target.resolve().is_relative_to(settings.data_dir.resolve()):
         raise UsageProblem("backup_inside", field="folder", folder=settings.data_dir)
     made = run(_back_up(settings, terminal, target.absolute(), by))
     if as_json:
-        terminal.json({"folder": str(target.absolute()), "made_at": made.made_at, "schema": made.schema})
+        terminal.answer(BackupView(folder=str(target.absolute()), made_at=made.made_at, schema_=made.schema))
         return
     terminal.tell("cli_backup_done", folder=target, style="green")
     if FILE_NAME not in made.files:
@@ -50,7 +52,7 @@ def restore(settings: Settings, terminal: Terminal, source: Path, *, as_json: bo
     run(_restore(settings, terminal, source))
     run(_record_restore(settings, backup))
     if as_json:
-        terminal.json({"data_dir": str(settings.data_dir.absolute()), "made_at": backup.made_at})
+        terminal.answer(RestoreView(data_dir=str(settings.data_dir.absolute()), made_at=backup.made_at))
         return
     made_at = terminal.moment(datetime.fromisoformat(backup.made_at))
     terminal.tell("cli_restore_done", folder=settings.data_dir.absolute(), made_at=made_at, style="green")
@@ -61,7 +63,11 @@ def restore(settings: Settings, terminal: Terminal, source: Path, *, as_json: bo
 
 
 async def _back_up(settings: Settings, terminal: Terminal, target: Path, by: Principal) -> Backup:
-    files = {FILE_NAME: settings.data_dir / FILE_NAME, SETTINGS_FILE: config_path()}
+    files = {
+        FILE_NAME: settings.data_dir / FILE_NAME,
+        HEADS_FILE: settings.data_dir / HEADS_FILE,
+        SETTINGS_FILE: config_path(),
+    }
     async with running_postgres(settings) as postgres:
         await record_operation(settings, postgres.url, AuditAction.BACKUP, by=by.name, subject="installation")
         if postgres.bundled is None:

@@ -13,6 +13,7 @@ from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import InvalidInput
 from clearwell.flow.archive.format import BATCH_BYTES, LINE_BYTES, parse_line
 from clearwell.settings import Settings
+from clearwell.views.archive import CapturedFileView
 from clearwell.views.captures import CaptureView
 
 JSON_LINES = (".jsonl", ".ndjson")
@@ -27,7 +28,7 @@ def capture_file(settings: Settings, terminal: Terminal, file: Path, group: str,
     """Capture the texts of a file: each line of JSON Lines, otherwise the whole. Repeated, nothing is stored twice."""
     counts = run(_capture(settings, terminal, file, group))
     if as_json:
-        terminal.json({"group_id": group, **counts})
+        terminal.answer(CapturedFileView(group_id=group, **counts))
         return
     terminal.tell("cli_import_captured", style="green", **{**dict.fromkeys(("captured", "failed"), 0), **counts})
 

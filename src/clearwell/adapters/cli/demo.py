@@ -9,7 +9,8 @@ import typer
 
 from clearwell.adapters.cli.command import AsJson, log_to_stderr, program, run, start
 from clearwell.adapters.cli.terminal import Terminal, shorten
-from clearwell.text.short_ids import shorten_id
+from clearwell.text.short_ids import shorten_id, shorten_ids
+from clearwell.vocabulary import Flag
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -63,13 +64,13 @@ def demo(
 
 def _choose_language(language: str | None, terminal: Terminal) -> Language:
     from clearwell.adapters.cli.command import UsageProblem
+    from clearwell.messages import LANGUAGES, is_language
 
-    match language:
-        case None:
-            return terminal.language
-        case "en" | "zh":
-            return language
-    raise UsageProblem("demo_language_unknown", field="--language", limit="en, zh", language=language)
+    if language is None:
+        return terminal.language
+    if is_language(language):
+        return language
+    raise UsageProblem("demo_language_unknown", field="--language", limit=", ".join(LANGUAGES), language=language)
 
 
 async def _show_meetings(
@@ -88,7 +89,9 @@ async def _show_meetings(
             if not as_json:
                 printer.show(step)
     if as_json:
-        terminal.json([step.model_dump(mode="json") for step in steps])
+        from clearwell.demo.steps import StepsView
+
+        terminal.answer(StepsView(tuple(steps)))
 
 
 class StepPrinter:
@@ -155,12 +158,14 @@ class StepPrinter:
         self._terminal.line(f"   {name}", "bold")
         self._terminal.block(f"“{_one_line(step.text, TEXT_WIDTH * 2)}”", indent=5)
         if step.admission == "refused":
-            text = self._terminal.words("demo_refused", check=self._name_check(step.check), reason=step.reason)
+            text = self._terminal.words(
+                "demo_refused", check=self._name_check(step.check), reason=shorten_ids(step.reason or "")
+            )
             self._terminal.block(f"✗ {text}", "red", indent=5)
             return
         self._terminal.line(f"     ⚡️ {self._terminal.words('demo_admitted')}", "yellow")
-        if "conflict" in step.flags and step.reason is not None:
-            self._terminal.block(f"! {_one_line(step.reason, TEXT_WIDTH * 2)}", "magenta", indent=5)
+        if Flag.CONFLICT in step.flags and step.reason is not None:
+            self._terminal.block(f"! {_one_line(shorten_ids(step.reason), TEXT_WIDTH * 2)}", "magenta", indent=5)
 
     def _show_fact_check(self, step: FactCheckStep) -> None:
         self._terminal.line()

@@ -226,7 +226,7 @@ def show_sides(insight: InsightHeadView, terminal: Terminal) -> None:
         told = terminal.words(
             "cli_review_side",
             side=number,
-            statement=make_visible(side.statement_shown),
+            statement=make_visible(escaped(side.text) or side.statement_shown),
             agents=side.support.agents,
             sources=len(side.sources),
         )

@@ -3,23 +3,27 @@
 import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
-from clearwell.adapters.cli.addresses import address, api_answers, find_holder, is_listened_on
+from clearwell.adapters.cli.addresses import find_api, find_holder, is_listened_on
 from clearwell.adapters.cli.command import program
 from clearwell.adapters.cli.database_health import Examination, check_database, check_judge_backlog
 from clearwell.adapters.cli.findings import Findings
 from clearwell.adapters.cli.status import open_overview_of
 from clearwell.adapters.cli.terminal import Terminal
-from clearwell.app import make_chat, make_embedder
+from clearwell.app import make_chat, make_embedder, open_heads
+from clearwell.clock import SystemClock
 from clearwell.errors import ClearwellError, JudgeUnavailable, SchemaError
-from clearwell.flow.ingress.checks import SELF_CONSISTENCY
 from clearwell.models import LLMJudge
 from clearwell.servers import ServerAt, running_postgres, running_valkey
 from clearwell.settings import Settings
+from clearwell.stores.files import FILE_NAME
 from clearwell.stores.postgres import require_schema
 from clearwell.stores.valkey.overview import WorkingFacts, working_facts
 from clearwell.views.settings import mask_address
+from clearwell.vocabulary import IngressCheck
 
 NO_EVICTION = "noeviction"
+NAMED = 5
+"""So many trails are named."""
 
 
 async def examine(settings: Settings, terminal: Terminal, group: str | None) -> Findings:
@@ -36,6 +40,8 @@ async def examine(settings: Settings, terminal: Terminal, group: str | None) -> 
             async with open_overview_of(settings, postgres.url) as overview:
                 await check_database(examination, overview)
                 await check_judge_backlog(examination, overview)
+    if postgres is not None:
+        await check_audit(settings, findings)
     check_port(settings, findings)
     return findings
 
@@ -145,7 +151,7 @@ async def check_judge(settings: Settings, findings: Findings) -> None:
 
 
 def _note_absence(settings: Settings, findings: Findings) -> None:
-    if settings.require_self_consistency and SELF_CONSISTENCY in settings.filter_checks:
+    if settings.require_self_consistency and IngressCheck.SELF_CONSISTENCY in settings.filter_checks:
         findings.bad("judge", "doctor_judge_missing")
     else:
         findings.good("judge", "doctor_judge_none")
@@ -155,7 +161,7 @@ async def _ask_judge(judge: LLMJudge, settings: Settings, findings: Findings) ->
     started = time.perf_counter()
     judgement = await judge.judge(findings.terminal.words("doctor_judge_text"))
     params = {"model": judge.model, "seconds": f"{time.perf_counter() - started:.2f}"}
-    if SELF_CONSISTENCY not in settings.filter_checks:
+    if IngressCheck.SELF_CONSISTENCY not in settings.filter_checks:
         findings.mind("judge", "doctor_judge_unused", **params)
     elif not judgement.consistent:
         findings.mind("judge", "doctor_judge_objects", **params)
@@ -163,9 +169,24 @@ async def _ask_judge(judge: LLMJudge, settings: Settings, findings: Findings) ->
         findings.good("judge", "doctor_judge", **params)
 
 
+async def check_audit(settings: Settings, findings: Findings) -> None:
+    """Whether the trails of the audit continue the heads in the data folder, and whether heads are kept at all."""
+    state = await open_heads(settings, SystemClock()).state()
+    if state.refused:
+        shown = [group or findings.terminal.words("audit_subject_installation") for group in state.refused[:NAMED]]
+        names = findings.terminal.join_names(shown) + (" …" if len(state.refused) > NAMED else "")
+        findings.bad("audit", "doctor_audit_refused", count=len(state.refused), names=names, program=program())
+    if state.begun:
+        findings.mind("audit_heads", "doctor_audit_begun", count=len(state.begun), program=program())
+    if state.problem is not None:
+        findings.mind("audit_heads", f"doctor_audit_{state.problem}", folder=settings.data_dir, file=FILE_NAME)
+    if not state.refused and not state.begun and state.problem is None:
+        findings.good("audit", "doctor_audit", count=state.heads)
+
+
 def check_port(settings: Settings, findings: Findings) -> None:
-    if api_answers(settings):
-        findings.good("port", "doctor_port_ours", url=address(settings))
+    if (url := find_api(settings)) is not None:
+        findings.good("port", "doctor_port_ours", url=url)
     elif not is_listened_on(settings):
         findings.good("port", "doctor_port_free", port=settings.port)
     else:

@@ -38,11 +38,15 @@ def show_insights(insights: Sequence[InsightView], terminal: Terminal) -> None:
     for number, insight in enumerate(insights, start=1):
         state, facts = _name_state(insight, terminal), _describe(insight, terminal)
         title = f"{number:>2}. {shorten_id(insight.id)} · {state} · {facts}"
-        terminal.line(title, f"bold {COLORS[insight.state]}")
+        terminal.line(title, _style(insight.state))
         if insight.flags:
             terminal.line(f"    ! {name_flags(insight.flags, terminal)}", "yellow")
         terminal.block(shorten(insight.summary_shown, LINE_WIDTH * 2), indent=4)
         show_sides(insight, terminal)
+
+
+def _style(state: InsightState) -> str:
+    return f"bold {COLORS[state]}" if state in COLORS else "bold"
 
 
 def _name_state(insight: InsightView, terminal: Terminal) -> str:
@@ -72,7 +76,7 @@ def _describe(insight: InsightView, terminal: Terminal) -> str:
 
 def show_dossier(dossier: DossierView, terminal: Terminal) -> None:
     title = terminal.words("cli_review_title", id=dossier.id, version=dossier.version)
-    terminal.line(terminal.format_pair(_name_state(dossier, terminal), title), f"bold {COLORS[dossier.state]}")
+    terminal.line(terminal.format_pair(_name_state(dossier, terminal), title), _style(dossier.state))
     terminal.line(f"  {_describe(dossier, terminal)}")
     if dossier.promotion is not None:
         state, problem = dossier.promotion.state, dossier.promotion.problem
@@ -81,6 +85,7 @@ def show_dossier(dossier: DossierView, terminal: Terminal) -> None:
         terminal.line(f"  {told}", "green" if state == "verified" else "yellow")
     terminal.line()
     terminal.block(escaped(dossier.summary[:SHOWN_CHARS]), indent=4)
+    _show_whole(dossier.summary, dossier.text, terminal)
     show_sides(dossier, terminal)
     show_citations(dossier, dossier.sentences, dossier.sources, terminal)
     for part in dossier.degraded:
@@ -89,6 +94,13 @@ def show_dossier(dossier: DossierView, terminal: Terminal) -> None:
     _show_sources(dossier, terminal)
     _show_nearby(dossier, terminal)
     _show_decisions(dossier, terminal)
+
+
+def _show_whole(summary: str, text: str, terminal: Terminal) -> None:
+    """Show what a promotion stores, if it is more than the headline."""
+    if text and text != summary:
+        terminal.line("  " + terminal.words("cli_review_whole"))
+        terminal.block(escaped(text), indent=4)
 
 
 def _show_warnings(dossier: DossierView, terminal: Terminal) -> None:
@@ -135,11 +147,11 @@ def _describe_source(source: SourceView, terminal: Terminal) -> str:
 
 
 def _show_nearby(dossier: DossierView, terminal: Terminal) -> None:
-    if not dossier.beside:
+    if not dossier.nearby:
         return
     terminal.line()
-    terminal.tell("cli_review_beside", count=len(dossier.beside), style="bold")
-    for number, nearby in enumerate(dossier.beside, start=1):
+    terminal.tell("cli_review_nearby", count=len(dossier.nearby), style="bold")
+    for number, nearby in enumerate(dossier.nearby, start=1):
         name = terminal.words(f"relation_{nearby.relation}")
         terminal.line(f"{number:>4}. {shorten_id(nearby.id)} · {name} · {nearby.similarity:.2f}", "bold")
         if nearby.relation == "near":

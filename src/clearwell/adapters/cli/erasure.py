@@ -101,6 +101,9 @@ def _show_preview(preview: ForgetPreviewView, terminal: Terminal) -> None:
             terminal.line("  " + terminal.words("cli_forget_more", count=len(ids) - LISTED))
     if preview.released:
         terminal.tell("cli_forget_released", count=len(preview.released))
+    if preview.assigned_elsewhere:
+        groups = ", ".join(sorted({one.group_id for one in preview.assigned_elsewhere}))
+        terminal.tell("forget_elsewhere", count=len(preview.assigned_elsewhere), groups=groups)
     terminal.tell("cli_forget_values", count=preview.values)
 
 

@@ -44,7 +44,7 @@ async def _follow(settings: Settings, terminal: Terminal, group: str, after: str
     async with connect(settings, terminal) as connection, aclosing(await connection.events(group, after)) as following:
         async for event in following:
             if as_json:
-                terminal.json_line(EventView.from_record(event).model_dump(mode="json"))
+                terminal.answer(EventView.from_record(event), on_one_line=True)
             else:
                 _show(event, terminal)
 

@@ -1,29 +1,14 @@
 """What ``doctor`` finds: one line each, with what to do."""
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError
 from clearwell.messages import catalogue
-from clearwell.records import Json
+from clearwell.views.status import CheckView, DoctorView
+from clearwell.vocabulary import CheckStatus
 
-
-class Mark(StrEnum):
-    GOOD = "ok"
-    MIND = "warning"
-    BAD = "problem"
-
-
-SIGNS = {Mark.GOOD: ("✓", "green"), Mark.MIND: ("!", "yellow"), Mark.BAD: ("✗", "red")}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    check: str
-    mark: Mark
-    text: str
-    advice: str | None = None
+SIGNS = {CheckStatus.OK: ("✓", "green"), CheckStatus.WARNING: ("!", "yellow"), CheckStatus.PROBLEM: ("✗", "red")}
 
 
 @dataclass(slots=True)
@@ -31,24 +16,25 @@ class Findings:
     """Collects findings in the terminal's language. Advice for ``code`` is the message ``<code>_do``."""
 
     terminal: Terminal
-    found: list[Finding] = field(default_factory=list)
+    found: list[CheckView] = field(default_factory=list)
 
     def good(self, check: str, code: str, **params: object) -> None:
-        self._add(check, Mark.GOOD, code, params)
+        self._add(check, CheckStatus.OK, code, params)
 
     def mind(self, check: str, code: str, **params: object) -> None:
-        self._add(check, Mark.MIND, code, params)
+        self._add(check, CheckStatus.WARNING, code, params)
 
     def bad(self, check: str, code: str, **params: object) -> None:
-        self._add(check, Mark.BAD, code, params)
+        self._add(check, CheckStatus.PROBLEM, code, params)
 
     def error(self, check: str, error: ClearwellError) -> None:
         """An error says itself what to do."""
-        self.found.append(Finding(check, Mark.BAD, error.text(self.terminal.language)))
+        text = error.text(self.terminal.language)
+        self.found.append(CheckView(check=check, status=CheckStatus.PROBLEM, text=text, advice=None))
 
     @property
     def healthy(self) -> bool:
-        return all(finding.mark is not Mark.BAD for finding in self.found)
+        return all(finding.status is not CheckStatus.PROBLEM for finding in self.found)
 
     @property
     def summary(self) -> str:
@@ -59,20 +45,16 @@ class Findings:
 
     def show(self) -> None:
         for finding in self.found:
-            sign, color = SIGNS[finding.mark]
-            self.terminal.line(f"{sign} {finding.text}", color if finding.mark is not Mark.GOOD else "")
+            sign, color = SIGNS[finding.status]
+            self.terminal.line(f"{sign} {finding.text}", color if finding.status is not CheckStatus.OK else "")
             if finding.advice is not None:
                 self.terminal.line(f"  → {finding.advice}")
 
-    def to_json(self) -> Json:
-        return {
-            "ok": self.healthy,
-            "checks": [
-                {"check": one.check, "status": one.mark.value, "text": one.text, "advice": one.advice}
-                for one in self.found
-            ],
-        }
+    @property
+    def view(self) -> DoctorView:
+        return DoctorView(ok=self.healthy, checks=tuple(self.found))
 
-    def _add(self, check: str, mark: Mark, code: str, params: dict[str, object]) -> None:
+    def _add(self, check: str, status: CheckStatus, code: str, params: dict[str, object]) -> None:
         advice = self.terminal.words(f"{code}_do", **params) if f"{code}_do" in catalogue() else None
-        self.found.append(Finding(check, mark, self.terminal.words(code, **params), advice))
+        text = self.terminal.words(code, **params)
+        self.found.append(CheckView(check=check, status=status, text=text, advice=advice))

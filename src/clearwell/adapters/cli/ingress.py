@@ -22,7 +22,7 @@ from clearwell.adapters.cli.ids import TypedId, read_id
 from clearwell.adapters.cli.memory import show_receipt
 from clearwell.adapters.cli.verdicts import name_check, show_flags, show_refusal, show_verdicts
 from clearwell.text.hidden_text import escaped
-from clearwell.vocabulary import Admission, IdKind, Outcome
+from clearwell.vocabulary import Admission, IdKind, IngressCheck, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from clearwell.settings import Settings
     from clearwell.views.captures import CaptureView, DryRunView, IngressCountView, QuarantineRowView
 
-JUDGED = "self_consistency"
 JUDGE_GAVE_UP = "judge_gave_up"
 
 
@@ -55,7 +54,7 @@ def check(
         lambda client: client.check(group, content, node_type=node_type, agent_id=agent, metadata=details),
     )
     if as_json:
-        terminal.json({**dry_run.model_dump(mode="json"), "stored": False})
+        terminal.answer(dry_run)
     else:
         _show_dry_run(dry_run, terminal)
 
@@ -86,10 +85,10 @@ def _show_counts(counts: Sequence[IngressCountView], terminal: Terminal) -> None
     """A row for each agent and check, a column for each outcome that there is."""
     from clearwell.settings import FILTER_STAGES
 
-    order = ["group", "node_type", *(check for stage in FILTER_STAGES for check in stage)]
+    order = [IngressCheck.GROUP, IngressCheck.NODE_TYPE, *(check for stage in FILTER_STAGES for check in stage)]
     outcomes = [outcome for outcome in Outcome if outcome in {count.outcome for count in counts}]
     numbers = {(count.agent_id, count.check, count.outcome): count.count for count in counts}
-    places = {check: place for place, check in enumerate(order)}
+    places: dict[str, int] = {check: place for place, check in enumerate(order)}
     pairs = sorted(
         {(count.agent_id, count.check) for count in counts},
         key=lambda pair: (pair[0] or "", places.get(pair[1], len(order)), pair[1]),
@@ -157,7 +156,9 @@ def requeue(
     if refused_by is not None:
         rows, note = run(_requeue_many(settings, terminal, group, refused_by))
         if as_json:
-            terminal.json({"requeued": rows})
+            from clearwell.views.captures import RequeuedView
+
+            terminal.answer(RequeuedView(requeued=rows, more=False))
             return
         terminal.tell("cli_requeued_many", rows=rows, group=group)
     else:
@@ -199,7 +200,7 @@ async def _requeue_many(settings: Settings, terminal: Terminal, group: str, refu
 
     async with connect(settings, terminal) as connection:
         left_to_server = connection.leaves_admissions
-        left_to_judge = _leave_to_judge(connection, refused_by in {JUDGED, JUDGE_GAVE_UP})
+        left_to_judge = _leave_to_judge(connection, refused_by in {IngressCheck.SELF_CONSISTENCY, JUDGE_GAVE_UP})
         rows = 0
         while True:
             done = await connection.client.requeue_refused(group, refused_by)
@@ -219,7 +220,9 @@ def _leave_to_judge(connection: Connection, judge_wanted: bool) -> bool:
 
 
 def _is_refused_by_judge(row: QuarantineRowView) -> bool:
-    return any(verdict.check == JUDGED and verdict.outcome is Outcome.FAIL for verdict in row.verdicts)
+    return any(
+        verdict.check == IngressCheck.SELF_CONSISTENCY and verdict.outcome is Outcome.FAIL for verdict in row.verdicts
+    )
 
 
 def _note(*, left_to_server: bool, left_to_judge: bool) -> str | None:

@@ -6,12 +6,13 @@ from pathlib import Path
 from clearwell.adapters.cli.command import program, run
 from clearwell.adapters.cli.terminal import Terminal, size
 from clearwell.embedded import DataSize, data_size
-from clearwell.records import Json
 from clearwell.servers import is_bundled_postgres_running, is_bundled_valkey_running, running_postgres
 from clearwell.settings import Settings, config_path
 from clearwell.stores.postgres import migrate as migrate_database
 from clearwell.stores.postgres import migrations
-from clearwell.views.settings import mask_address, mask_setting, write_setting
+from clearwell.views.installation import SettingsByNameView
+from clearwell.views.maintenance import DataBytesView, DataView, MigrationsView
+from clearwell.views.settings import mask_address, write_setting
 
 
 def migrate(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
@@ -23,7 +24,7 @@ def migrate(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
     applied = run(work())
     newest = migrations()[-1].version
     if as_json:
-        terminal.json({"applied": [*applied], "schema": newest})
+        terminal.answer(MigrationsView(applied=tuple(applied), schema_=newest))
     elif not applied:
         terminal.tell("cli_migrate_nothing", version=newest)
     else:
@@ -36,7 +37,7 @@ def show_data(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
     folder, used = settings.data_dir.absolute(), data_size(settings.data_dir)
     running = run(_is_any_running(settings))
     if as_json:
-        terminal.json(_data_json(settings, used, running=running))
+        terminal.answer(_describe_data(settings, used, running=running))
         return
     parts = [("PostgreSQL", used.postgres), ("Valkey", used.valkey), (terminal.words("cli_data_logs"), used.logs)]
     terminal.tell("cli_data_where" if folder.exists() else "cli_data_none", path=folder)
@@ -51,12 +52,11 @@ def show_data(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
 
 
 def show_settings(effective: Settings, terminal: Terminal, *, as_json: bool) -> None:
-    names = list(Settings.model_fields)
     if as_json:
-        terminal.json({name: _setting_json(effective, name) for name in names})
+        terminal.answer(SettingsByNameView.from_settings(effective))
         return
     terminal.tell("cli_settings_file" if config_path().exists() else "cli_settings_no_file", path=config_path())
-    for name in names:
+    for name in Settings.model_fields:
         _show_setting(effective, name, terminal)
 
 
@@ -80,14 +80,15 @@ def _tell_removal(folder: Path, terminal: Terminal, *, running: bool) -> None:
     terminal.tell("cli_data_again", program=program())
 
 
-def _data_json(settings: Settings, used: DataSize, *, running: bool) -> Json:
-    return {
-        "data_dir": str(settings.data_dir.absolute()),
-        "exists": settings.data_dir.exists(),
-        "running": running,
-        "bytes": {"postgres": used.postgres, "valkey": used.valkey, "logs": used.logs, "total": used.total},
-        "remove": removal_command(settings.data_dir.absolute()),
-    }
+def _describe_data(settings: Settings, used: DataSize, *, running: bool) -> DataView:
+    folder = settings.data_dir.absolute()
+    return DataView(
+        data_dir=str(folder),
+        exists=folder.exists(),
+        running=running,
+        bytes=DataBytesView.read(used),
+        remove=removal_command(folder),
+    )
 
 
 def _show_setting(effective: Settings, name: str, terminal: Terminal) -> None:
@@ -96,17 +97,3 @@ def _show_setting(effective: Settings, name: str, terminal: Terminal) -> None:
     variable, source = Settings.variables(name)[0], terminal.words(f"cli_origin_{origin}")
     terminal.line(f"{variable}  {value or '–'} · {source}", "bold" if origin != "default" else "")
     terminal.block(Settings.model_fields[name].description or "", "dim", indent=4)
-
-
-def _setting_json(effective: Settings, name: str) -> Json:
-    value = mask_setting(name, getattr(effective, name))
-    return {
-        "value": list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else _plain(value),
-        "variable": Settings.variables(name)[0],
-        "origin": effective.origin(name),
-        "changed": effective.origin(name) != "default",
-    }
-
-
-def _plain(value: object) -> Json:
-    return value if isinstance(value, bool | int | float | str) or value is None else str(value)

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from clearwell.adapters.cli.terminal import Terminal
     from clearwell.flow.access.keys import KeyRing
-    from clearwell.records import ApiKey, Json, Principal
+    from clearwell.records import ApiKey, Principal
     from clearwell.settings import Settings
+    from clearwell.views.installation import KeyView
 
 keys = typer.Typer(help="Create, list and revoke API keys.", rich_markup_mode=None)
 
@@ -54,7 +55,9 @@ def create(
 
     key, secret, first, reviewed = run(work())
     if as_json:
-        terminal.json({"key": secret, **key_json(key)})
+        from clearwell.views.installation import PrintedKeyView
+
+        terminal.answer(PrintedKeyView.from_new(key, secret))
     else:
         show_new(key, secret, terminal)
     if first:
@@ -73,14 +76,16 @@ def show_all(as_json: AsJson = False) -> None:
         async with open_ring(settings) as ring:
             return await ring.list()
 
-    found = run(work())
+    from clearwell.views.installation import KeysView
+
+    found = KeysView.from_records(run(work()))
     if as_json:
-        terminal.json({"keys": [key_json(key) for key in found]})
-    elif not found:
+        terminal.answer(found)
+    elif not found.keys:
         terminal.tell("cli_key_none", program=program())
     else:
         headings = ["cli_head_id", "cli_head_name", "cli_head_scopes", "cli_head_groups", "cli_head_agent"]
-        terminal.table([*headings, "cli_head_created", "cli_head_state"], [_row(key, terminal) for key in found])
+        terminal.table([*headings, "cli_head_created", "cli_head_state"], [_row(key, terminal) for key in found.keys])
 
 
 @keys.command()
@@ -99,7 +104,9 @@ def revoke(
 
     revoked = run(work())
     if as_json:
-        terminal.json({"id": str(revoked), "revoked": True})
+        from clearwell.views.installation import RevokedKeyView
+
+        terminal.answer(RevokedKeyView(id=revoked))
     else:
         terminal.tell("cli_key_revoked", id=revoked)
 
@@ -164,25 +171,13 @@ def show_new(key: ApiKey, secret: str, terminal: Terminal) -> None:
     terminal.pairs([(terminal.words(code), value) for code, value in rows])
 
 
-def key_json(key: ApiKey) -> dict[str, Json]:
-    return {
-        "id": str(key.id),
-        "name": key.name,
-        "scopes": [*sorted(key.rights)],
-        "groups": None if key.groups is None else [*sorted(key.groups)],
-        "agent_id": key.agent_id,
-        "created_at": key.created_at.isoformat(),
-        "revoked_at": None if key.revoked_at is None else key.revoked_at.isoformat(),
-    }
-
-
-def _row(key: ApiKey, terminal: Terminal) -> list[str]:
-    groups = terminal.words("cli_all_groups") if key.groups is None else ", ".join(sorted(key.groups))
+def _row(key: KeyView, terminal: Terminal) -> list[str]:
+    groups = terminal.words("cli_all_groups") if key.groups is None else ", ".join(key.groups)
     state = "cli_key_valid" if key.revoked_at is None else "cli_key_is_revoked"
     return [
         shorten_id(key.id),
         key.name,
-        ", ".join(sorted(key.rights)),
+        ", ".join(key.scopes),
         groups,
         key.agent_id or "–",
         terminal.moment(key.created_at),

@@ -310,7 +310,7 @@ def context(
     query: Annotated[str | None, typer.Option("--query", help="What to search for; the proposal by default.")] = None,
     max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="The token budget; 4000 by default.")] = None,
     max_results: Annotated[
-        int | None, typer.Option("--max-results", min=1, help="The largest number of items of group memory.")
+        int | None, typer.Option("--max-results", min=1, help="The largest number of memories in the context.")
     ] = None,
     relevance: Annotated[
         float | None, typer.Option("--relevance", min=0, max=1, help="Exclude verified items with a lower relevance.")

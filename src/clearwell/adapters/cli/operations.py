@@ -76,7 +76,7 @@ def reembed(
 
 
 def rebuild(as_json: AsJson = False) -> None:
-    """Make lost chunks of long-term memory again.
+    """Rebuild lost chunks of long-term memory.
 
     What was promoted, withdrawn or rejected stays so. Everything can keep running. The command can be interrupted and
     continues when it is run again.
@@ -93,8 +93,8 @@ def backup(
 ) -> None:
     """Back up the data folder while it is in use.
 
-    The backup has everything that was stored before the command began: the database, the audit key and the
-    settings file. Working memory is made again from quarantine.
+    The backup has everything that was stored before the command began: the database, the key and the heads
+    of the audit, and the settings file. Working memory is rebuilt from quarantine.
     """
     from clearwell.adapters.cli.backup import back_up
 
@@ -129,12 +129,12 @@ def index(as_json: AsJson = False) -> None:
 
 def status(as_json: AsJson = False) -> None:
     """Show servers, schema, model and counts. Starts nothing."""
-    from clearwell.adapters.cli.status import find_status, show_status, status_json
+    from clearwell.adapters.cli.status import describe_status, find_status, show_status
 
     settings, terminal = start()
     found = run(find_status(settings))
     if as_json:
-        terminal.json(status_json(found, settings, terminal))
+        terminal.answer(describe_status(found, settings, terminal))
     else:
         show_status(found, settings, terminal)
 
@@ -158,7 +158,7 @@ def doctor(
     log_to_stderr(terminal, level=logging.ERROR)  # what does not answer is a finding
     findings = run(examine(settings, terminal, group))
     if as_json:
-        terminal.json(findings.to_json())
+        terminal.answer(findings.view)
     else:
         findings.show()
         terminal.line()

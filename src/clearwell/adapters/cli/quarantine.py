@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,20 +14,19 @@ from clearwell.adapters.cli.arguments import RowId
 from clearwell.adapters.cli.command import AsJson, Group, ask, program, start
 from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal, shorten
-from clearwell.adapters.cli.verdicts import name_flags, show_flags, show_verdicts
+from clearwell.adapters.cli.verdicts import name_check, name_flags, show_flags, show_verdicts
 from clearwell.errors import Unavailable
 from clearwell.text.hidden_text import escaped
 from clearwell.text.short_ids import shorten_id, shorten_ids
-from clearwell.vocabulary import RULES, STATEMENT_KINDS, Admission, IdKind, Outcome
+from clearwell.vocabulary import RULES, STATEMENT_KINDS, Admission, IdKind, Outcome, OutputState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
     from clearwell.client.routes import ApiClient, QuarantineFields
-    from clearwell.records import Json
     from clearwell.settings import Settings
-    from clearwell.views.captures import QuarantinePageView, QuarantineRowView, SightingView
+    from clearwell.views.captures import QuarantinePageView, QuarantineRowView, SightingView, TracedOutputView
     from clearwell.views.memories import WorkingEntryView
 
 SHOWN_CHARS = 4000
@@ -38,18 +36,6 @@ SIGHTINGS_LISTED = 20
 STATEMENTS_LISTED = 10
 STATEMENT_WIDTH = 160
 COLORS = {Admission.ADMITTED: "green", Admission.REFUSED: "yellow", Admission.PENDING: "yellow"}
-
-
-class OutputState(StrEnum):
-    """The state of an output in working memory now."""
-
-    WAITING = "waiting"
-    REFUSED = "refused"
-    LIVE = "live"
-    REMOVED = "removed"
-    EXPIRED = "expired"
-    DISPLACED = "displaced"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +98,19 @@ async def find_outputs(client: ApiClient, group_id: str, limit: int, filters: Qu
 
 def _list_rows(rows: Sequence[QuarantineRowView], terminal: Terminal) -> None:
     for number, row in enumerate(rows, start=1):
-        facts = [shorten_id(row.id), terminal.words(f"admission_{row.admission}"), terminal.age(row.created_at)]
+        facts = [shorten_id(row.id), _name_admission(row, terminal), terminal.age(row.created_at)]
         facts += [escaped(name) for name in (row.agent_id, row.session_id) if name is not None]
         terminal.line(f"{number:>2}. {' · '.join(facts)}", "bold")
         if row.flags:
             terminal.line(f"    ! {name_flags(row.flags, terminal)}", "yellow")
         terminal.block(shorten(row.content_shown, LISTED_WIDTH), indent=4)
+
+
+def _name_admission(row: QuarantineRowView, terminal: Terminal) -> str:
+    """How admission ended, with the check that refused the output."""
+    name = terminal.words(f"admission_{row.admission}")
+    refused_by = next((one.check for one in row.verdicts if one.outcome is Outcome.FAIL), None)
+    return name if refused_by is None else terminal.format_pair(name, name_check(refused_by, terminal))
 
 
 def explain(row_id: RowId, group: Group, as_json: AsJson = False) -> None:
@@ -130,7 +123,7 @@ def explain(row_id: RowId, group: Group, as_json: AsJson = False) -> None:
 
     traced = ask(settings, terminal, read)
     if as_json:
-        terminal.json({**traced.row.model_dump(mode="json"), "working": _dump_state(traced)})
+        terminal.answer(_describe(traced))
     else:
         _show(traced, settings, terminal)
 
@@ -159,13 +152,16 @@ def _find_state(row: QuarantineRowView, entry: WorkingEntryView | None, *, over:
     return OutputState.EXPIRED if row.settled_at is not None and row.settled_at <= over else OutputState.DISPLACED
 
 
-def _dump_state(traced: TracedOutput) -> Json:
-    entry = None if traced.entry is None else traced.entry.model_dump(mode="json")
-    return {
-        "state": traced.state.value,
-        "expires_at": None if entry is None else entry["expires_at"],
-        "expires_in_seconds": None if entry is None else entry["expires_in_seconds"],
-    }
+def _describe(traced: TracedOutput) -> TracedOutputView:
+    from clearwell.views.captures import TracedOutputView, WorkingStateView
+
+    entry = traced.entry
+    working = WorkingStateView(
+        state=traced.state,
+        expires_at=None if entry is None else entry.expires_at,
+        expires_in_seconds=None if entry is None else entry.expires_in_seconds,
+    )
+    return TracedOutputView(**traced.row.model_dump(), working=working)
 
 
 def _show(traced: TracedOutput, settings: Settings, terminal: Terminal) -> None:
@@ -234,7 +230,7 @@ def _name_origin(row: QuarantineRowView, terminal: Terminal) -> list[tuple[str, 
 
 
 def _when(moment: datetime, terminal: Terminal) -> str:
-    return f"{terminal.moment(moment)} ({terminal.age(moment)})"
+    return terminal.words("cli_moment_and_age", moment=terminal.moment(moment), age=terminal.age(moment))
 
 
 def _next_try(moment: datetime, terminal: Terminal) -> str:

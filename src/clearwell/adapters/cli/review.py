@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 from uuid import UUID
 
 import typer
@@ -21,15 +21,17 @@ from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError
 from clearwell.text.hidden_text import escaped
 from clearwell.text.short_ids import shorten_id, shorten_ids
-from clearwell.vocabulary import Action, IdKind, InsightState, Origin
+from clearwell.vocabulary import Action, Flag, IdKind, InsightState, Origin
 
 if TYPE_CHECKING:
     from clearwell.client.review_routes import DecisionFields, OutputFields
     from clearwell.client.routes import ApiClient
-    from clearwell.records import Json
     from clearwell.views.decisions import DecisionResultView, DecisionView
     from clearwell.views.dossiers import DossierView
     from clearwell.views.memories import PromotionResultView
+    from clearwell.views.problems import ProblemView
+
+R = TypeVar("R", bound="DecisionResultView | PromotionResultView")
 
 review = typer.Typer(help="List insights and decide what becomes knowledge.", rich_markup_mode=None)
 
@@ -127,7 +129,7 @@ def promote(
     if side is not None:
         fields["side"] = side - 1
     if despite_contradiction:
-        fields["despite"] = ["contradiction"]
+        fields["despite"] = [Flag.CONTRADICTION]
     _decide(group, Action.PROMOTE, insight_ids, fields, as_json=as_json, supersedes=supersedes)
 
 
@@ -216,7 +218,9 @@ def _decide(
 
     results = ask(settings, terminal, act)
     if as_json:
-        terminal.json({"results": [_result_json(result, terminal) for result in results]})
+        from clearwell.views.decisions import DecisionBatchView
+
+        terminal.answer(DecisionBatchView(results=_describe_problems(results, terminal)))
     _fail_with(results)
 
 
@@ -260,10 +264,14 @@ def _fail_with(results: Sequence[object]) -> None:
         raise typer.Exit(1)
 
 
-def _result_json(result: DecisionResultView | PromotionResultView | ClearwellError, terminal: Terminal) -> Json:
-    if isinstance(result, ClearwellError):
-        return {"problem": result.code, "detail": result.text(terminal.language)}
-    return dict(result.model_dump(mode="json"))
+def _describe_problems(results: Sequence[R | ClearwellError], terminal: Terminal) -> tuple[R | ProblemView, ...]:
+    """The results, with a problem in the place of each error."""
+    from clearwell.views.problems import ProblemView
+
+    return tuple(
+        ProblemView.from_error(result, terminal.language) if isinstance(result, ClearwellError) else result
+        for result in results
+    )
 
 
 def _show_result(choice: Choice, result: DecisionResultView | ClearwellError, terminal: Terminal) -> None:
@@ -299,7 +307,9 @@ def _promote_outputs(
 
     rows, results = ask(settings, terminal, act)
     if as_json:
-        terminal.json({"results": [_result_json(result, terminal) for result in results]})
+        from clearwell.views.memories import PromotionBatchView
+
+        terminal.answer(PromotionBatchView(results=_describe_problems(results, terminal)))
     else:
         for row_id, result in zip(rows, results, strict=True):
             if isinstance(result, ClearwellError):

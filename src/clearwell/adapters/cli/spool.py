@@ -10,11 +10,12 @@ from clearwell.adapters.cli.command import AsJson, run, start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from clearwell.middleware import DeliveryStatus
     from clearwell.middleware.spool import SpoolReport
-    from clearwell.records import Json
     from clearwell.settings import Settings
+    from clearwell.views.spool import SpoolView
 
 spool = typer.Typer(help="Captures of the middleware that wait for delivery, or were refused.", rich_markup_mode=None)
 
@@ -29,7 +30,7 @@ def show_all(as_json: AsJson = False) -> None:
     settings, terminal = start()
     reports = read_spool(settings.spool_path)
     if as_json:
-        terminal.json({"path": str(settings.spool_path), "destinations": [report_json(report) for report in reports]})
+        terminal.answer(_describe_spool(settings.spool_path, reports))
     elif not reports:
         terminal.tell("cli_spool_empty", path=settings.spool_path)
     else:
@@ -64,7 +65,9 @@ def deliver(
     settings, terminal = start()
     status, ended = run(_deliver(settings, url))
     if as_json:
-        terminal.json({"delivered": status.delivered, "refused": status.refused, "waiting": status.waiting})
+        from clearwell.views.spool import DeliveryView
+
+        terminal.answer(DeliveryView.read(status))
     else:
         terminal.tell("cli_spool_delivered", delivered=status.delivered, refused=status.refused, waiting=status.waiting)
     if not ended:
@@ -88,7 +91,9 @@ def discard(
     refused = discard_refused(settings.spool_path)
     left = discard_waiting(settings.spool_path) if waiting else 0
     if as_json:
-        terminal.json({"refused": refused, "waiting": left})
+        from clearwell.views.spool import DiscardView
+
+        terminal.answer(DiscardView(refused=refused, waiting=left))
     else:
         terminal.tell("cli_spool_discarded", refused=refused, waiting=left)
 
@@ -105,15 +110,11 @@ async def _deliver(settings: Settings, url: str | None) -> tuple[DeliveryStatus,
     return status, ended
 
 
-def report_json(report: SpoolReport) -> dict[str, Json]:
-    return {
-        "destination": report.destination,
-        "path": str(report.path),
-        "waiting": report.waiting,
-        "bytes": report.waiting_bytes,
-        "oldest_at": None if report.oldest_at is None else report.oldest_at.isoformat(),
-        "refused": report.refused,
-    }
+def _describe_spool(path: Path, reports: Sequence[SpoolReport]) -> SpoolView:
+    from clearwell.views.spool import SpooledView, SpoolView
+
+    found = [SpooledView.read(report, path=str(report.path), bytes=report.waiting_bytes) for report in reports]
+    return SpoolView(path=str(path), destinations=tuple(found))
 
 
 def count_spooled(reports: Sequence[SpoolReport]) -> tuple[int, int]:

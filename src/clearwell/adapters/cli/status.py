@@ -3,14 +3,13 @@
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from clearwell.adapters.cli.addresses import address, api_answers
+from clearwell.adapters.cli.addresses import address, find_api
 from clearwell.adapters.cli.command import program
 from clearwell.adapters.cli.spool import count_spooled
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.app import make_embedder
 from clearwell.errors import ClearwellError
 from clearwell.middleware.spool import SpoolReport, read_spool
-from clearwell.records import Json
 from clearwell.servers import (
     ServerAt,
     is_bundled_postgres_running,
@@ -23,6 +22,17 @@ from clearwell.stores.postgres.overview import Counts, Keys, Overview, ServerFac
 from clearwell.stores.valkey.overview import WorkingFacts, working_facts
 from clearwell.version import __version__
 from clearwell.views.settings import mask_address
+from clearwell.views.status import (
+    ApiStatusView,
+    KeyCountsView,
+    ModelStatusView,
+    SchemaStatusView,
+    ServerStatusView,
+    SpoolCountsView,
+    StatusView,
+    StoredCountsView,
+    WorkingCountsView,
+)
 from clearwell.vocabulary import Admission
 
 
@@ -50,7 +60,7 @@ class WorkingStatus:
 class Status:
     """The state of each component: None if it does not run, an error if it did not respond."""
 
-    api: bool
+    api: str | None
     model: str
     database: DatabaseStatus | ClearwellError | None
     working: WorkingStatus | ClearwellError | None
@@ -61,7 +71,7 @@ async def find_status(settings: Settings) -> Status:
     embedder = make_embedder(settings)
     await embedder.close()
     return Status(
-        api=api_answers(settings),
+        api=find_api(settings),
         model=embedder.model,
         database=await _find_database(settings),
         working=await _find_working(settings),
@@ -103,7 +113,7 @@ def show_status(status: Status, settings: Settings, terminal: Terminal) -> None:
     terminal.line(f"Clearwell {__version__}", "bold")
     api = "cli_status_answers" if status.api else "cli_status_no_api"
     rows = [
-        ("API", f"{address(settings)} · {terminal.words(api, program=program())}"),
+        ("API", f"{status.api or address(settings)} · {terminal.words(api, program=program())}"),
         ("PostgreSQL", _server(status.database, settings, terminal)),
         ("Redis/Valkey", _server(status.working, settings, terminal)),
         (terminal.words("cli_status_model"), _model(status, settings, terminal)),
@@ -190,50 +200,45 @@ def _admissions(status: DatabaseStatus, terminal: Terminal) -> str:
     )
 
 
-def status_json(status: Status, settings: Settings, terminal: Terminal) -> Json:
-    found: dict[str, Json] = {
-        "version": __version__,
-        "data_dir": str(settings.data_dir),
-        "api": {"url": address(settings), "answers": status.api},
-        "model": {"name": status.model, "embedder": settings.embedder},
-        "database": _server_json(status.database, terminal),
-        "working_memory": _server_json(status.working, terminal),
-    }
-    if isinstance(status.database, DatabaseStatus):
-        found |= _database_json(status.database)
-    if isinstance(status.working, WorkingStatus):
-        groups = status.working.facts.groups
-        found["working"] = {"groups": len(groups), "entries": sum(groups.values())}
+def describe_status(status: Status, settings: Settings, terminal: Terminal) -> StatusView:
+    database = status.database if isinstance(status.database, DatabaseStatus) else None
+    keys, counts = (None, None) if database is None else (database.keys, database.counts)
+    groups = status.working.facts.groups if isinstance(status.working, WorkingStatus) else None
     waiting, refused = count_spooled(status.spool)
-    found["spool"] = {"path": str(settings.spool_path), "waiting": waiting, "refused": refused}
-    return found
+    return StatusView(
+        version=__version__,
+        data_dir=str(settings.data_dir),
+        api=ApiStatusView(url=status.api or address(settings), answers=status.api is not None),
+        model=ModelStatusView(name=status.model, embedder=settings.embedder),
+        database=_describe_server(status.database, terminal),
+        working_memory=_describe_server(status.working, terminal),
+        schema_=None
+        if database is None
+        else SchemaStatusView(version=database.facts.schema, newest=database.facts.newest_schema),
+        stored_models=None if database is None else database.models,
+        keys=None if keys is None else KeyCountsView.read(keys),
+        counts=None if counts is None else _describe_counts(counts),
+        working=None if groups is None else WorkingCountsView(groups=len(groups), entries=sum(groups.values())),
+        spool=SpoolCountsView(path=str(settings.spool_path), waiting=waiting, refused=refused),
+    )
 
 
-def _server_json(status: DatabaseStatus | WorkingStatus | ClearwellError | None, terminal: Terminal) -> Json:
+def _describe_server(
+    status: DatabaseStatus | WorkingStatus | ClearwellError | None, terminal: Terminal
+) -> ServerStatusView:
     if status is None:
-        return {"running": False, "bundled": True}
+        return ServerStatusView(running=False, bundled=True)
     if isinstance(status, ClearwellError):
-        return {"running": False, "problem": status.text(terminal.language)}
-    return {
-        "running": True,
-        "bundled": status.at.bundled is not None,
-        "version": status.facts.version,
-        "url": mask_address(status.at.url),
-    }
+        return ServerStatusView(running=False, problem=status.text(terminal.language))
+    return ServerStatusView(
+        running=True,
+        bundled=status.at.bundled is not None,
+        version=status.facts.version,
+        url=mask_address(status.at.url),
+    )
 
 
-def _database_json(status: DatabaseStatus) -> dict[str, Json]:
-    keys, counts = status.keys, status.counts
-    return {
-        "schema": {"version": status.facts.schema, "newest": status.facts.newest_schema},
-        "stored_models": None if status.models is None else {**status.models},
-        "keys": None if keys is None else {"valid": keys.valid, "revoked": keys.revoked},
-        "counts": None
-        if counts is None
-        else {
-            "quarantine": {state.value: rows for state, rows in counts.admissions.items()},
-            "groups": len(counts.groups),
-            "memories": counts.memories,
-            "chunks": counts.chunks,
-        },
-    }
+def _describe_counts(counts: Counts) -> StoredCountsView:
+    return StoredCountsView(
+        quarantine=counts.admissions, groups=len(counts.groups), memories=counts.memories, chunks=counts.chunks
+    )

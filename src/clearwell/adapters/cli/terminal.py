@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
@@ -18,20 +17,15 @@ from rich.console import Console
 from rich.text import Text
 
 from clearwell.adapters.cli.wrapping import fit_columns, wrap
-from clearwell.messages import Language, catalogue, say
+from clearwell.messages import Language, catalogue, join_names, join_pair, say
+from clearwell.text.hidden_text import escaped
 from clearwell.text.short_ids import shorten_id
 
 if TYPE_CHECKING:
-    from clearwell.records import Json
-    from clearwell.views.view import View
+    from pydantic import BaseModel
 
 WIDTH_OF_A_FILE = 240
 COLUMN_GAP = 2
-_SHOWN_CONTROLS = frozenset("\n\t")
-_TURNING = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
-"""Characters that reorder the text around them."""
-
-
 _COMMAND = re.compile(r"(?<=[:：])\s*(?:\S*/)?clearwell\s[^\n]+$")
 """A command at the end of a sentence. It gets a line of its own, which is not broken, where both do not fit one."""
 
@@ -55,14 +49,14 @@ class Terminal:
 
     def join_names(self, names: Iterable[str]) -> str:
         """Names one after the other, with the commas of the language."""
-        return ("、" if self.language == "zh" else ", ").join(names)
+        return join_names(names, self.language)
 
     def join_ids(self, ids: Iterable[UUID]) -> str:
         """Short ids one after the other."""
         return self.join_names(map(shorten_id, ids))
 
     def format_pair(self, name: str, text: str) -> str:
-        return f"{name}：{text}" if self.language == "zh" else f"{name}: {text}"
+        return join_pair(name, text, self.language)
 
     def tell(self, code: str, *, style: str = "", **params: object) -> None:
         self.line(self.words(code, **params), style)
@@ -141,18 +135,11 @@ class Terminal:
             return wrap(text, width)
         return [*wrap(text[: ends_with.start()].rstrip(), width), f"  {ends_with.group().strip()}"]
 
-    def json(self, data: Json) -> None:
+    def answer(self, view: BaseModel, *, on_one_line: bool = False) -> None:
+        """A view as JSON; on a line of its own if the answer goes on."""
         utf8 = (self.out.encoding or "").replace("-", "").lower() == "utf8"
-        self.out.out(json.dumps(data, ensure_ascii=not utf8, indent=2, default=str), highlight=False)
-
-    def json_line(self, data: Json) -> None:
-        """One JSON value on a line of its own, for an answer that goes on."""
-        utf8 = (self.out.encoding or "").replace("-", "").lower() == "utf8"
-        self.out.out(json.dumps(data, ensure_ascii=not utf8, default=str), highlight=False)
-
-    def answer(self, view: View) -> None:
-        """An answer of the API as JSON."""
-        self.json(view.model_dump(mode="json"))
+        indent = None if on_one_line else 2
+        self.out.out(json.dumps(view.model_dump(mode="json"), ensure_ascii=not utf8, indent=indent), highlight=False)
 
     def moment(self, moment: datetime) -> str:
         return f"{moment.astimezone():%Y-%m-%d %H:%M}"
@@ -173,18 +160,8 @@ class Terminal:
 
 
 def make_visible(text: str) -> str:
-    """Text that an agent wrote must not steer the terminal it is shown on."""
-    return "".join(character if _is_harmless(character) else _escaped(character) for character in text)
-
-
-def _is_harmless(character: str) -> bool:
-    if character in _SHOWN_CONTROLS:
-        return True
-    return unicodedata.category(character) != "Cc" and character not in _TURNING
-
-
-def _escaped(character: str) -> str:
-    return f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}"
+    """Write out what a reader does not see and what steers a terminal, also a carriage return inside a line."""
+    return escaped(text.replace("\r\n", "\n")).replace("\r", "⟦U+000D⟧")
 
 
 def shorten(text: str, width: int) -> str:

@@ -17,6 +17,7 @@ from clearwell.ports import Embedder
 from clearwell.records import OFFLINE_MODEL, IndexChanges, ModelChoice, Principal
 from clearwell.servers import running_postgres, running_servers
 from clearwell.settings import Settings
+from clearwell.views.maintenance import IndexesView, RebuildView, ReembeddingView
 
 OFFLINE = ("offline", OFFLINE_MODEL)
 
@@ -38,7 +39,7 @@ def reembed(
     chosen = _choose_model(model, base_url, dimensions)
     wanted, done = run(_reembed(settings, terminal, chosen, wait, by=by.name))
     if as_json:
-        terminal.json({"model": wanted.stored_name, "chunks": done.chunks, "settings": {**wanted.settings()}})
+        terminal.answer(ReembeddingView(model=wanted.stored_name, chunks=done.chunks, settings=wanted.settings()))
     elif done.reembedding is None:
         terminal.tell("cli_reembed_none", model=wanted.stored_name)
     else:
@@ -54,14 +55,7 @@ def rebuild(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
     result = run(_rebuild(settings, terminal, by))
     counts, reindexed = result.counts, len(result.reindexed)
     if as_json:
-        terminal.json(
-            {
-                "memories": counts.memories,
-                "chunks": counts.chunks,
-                "refused": counts.refused,
-                "reindexed": [*result.reindexed],
-            }
-        )
+        terminal.answer(RebuildView.read(counts, reindexed=tuple(result.reindexed)))
         return
     if counts.memories or reindexed:
         terminal.tell("cli_rebuild_done", memories=counts.memories, chunks=counts.chunks, groups=reindexed)
@@ -76,14 +70,7 @@ def index(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
     operator(settings, "index groups")
     changes = run(_maintain_indexes(settings))
     if as_json:
-        terminal.json(
-            {
-                "built": [*changes.built],
-                "dropped": [*changes.dropped],
-                "failed": [*changes.failed],
-                "not_owner": changes.not_owner,
-            }
-        )
+        terminal.answer(IndexesView.read(changes))
     elif changes == IndexChanges():
         terminal.tell("cli_index_none", rows=settings.exact_scan_rows)
     elif not changes.not_owner:

@@ -118,8 +118,8 @@ def _curl(served: Served, path: str, body: Json, terminal: Terminal) -> str:
     url = address(served.settings)
     words = ["curl", "-sS", "-w", r"\n", *_past_proxy(url), f"{url}{path}"]
     words += ["-H", "Content-Type: application/json"]
-    if terminal.language == "zh":
-        words += ["-H", "Accept-Language: zh"]
+    if terminal.language != "en":
+        words += ["-H", f"Accept-Language: {terminal.language}"]
     key = [KEY_HEADER] if served.needs_key else []
     return " ".join([shlex.join(words), *key, "-d", shlex.quote(json.dumps(body, ensure_ascii=False))])
 

@@ -71,7 +71,9 @@ def rebuild(
     settings, terminal = start()
     rebuilt = run(_rebuild(settings, terminal, group))
     if as_json:
-        terminal.json({"groups": {**rebuilt}})
+        from clearwell.views.maintenance import WorkingRebuildView
+
+        terminal.answer(WorkingRebuildView(groups=rebuilt))
     elif not rebuilt:
         terminal.tell("cli_rebuild_nothing")
     else:

@@ -18,6 +18,7 @@ from clearwell.adapters.http.api import (
     audit,
     captures,
     context,
+    decisions,
     digests,
     entries,
     erasure,
@@ -29,7 +30,9 @@ from clearwell.adapters.http.api import (
     insights,
     installation,
     memory,
+    outputs,
     provenance,
+    statistics,
 )
 from clearwell.adapters.http.callers import require_closed_or_local
 from clearwell.adapters.http.console import ROUTERS as CONSOLE
@@ -84,7 +87,10 @@ def create_app(
         context,
         factcheck,
         insights,
+        outputs,
         provenance,
+        decisions,
+        statistics,
         entries,
         digests,
         groups,

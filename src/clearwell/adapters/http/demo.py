@@ -1,11 +1,13 @@
 """Holds the demo meeting of ``clearwell demo`` in the background, in a new group that can be watched."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import structlog
 
 from clearwell.demo import hold_meetings
+from clearwell.demo.steps import MeetingStep
 from clearwell.errors import ClearwellError
 from clearwell.messages import Language
 from clearwell.servers import Servers
@@ -22,6 +24,17 @@ class DemoRunner:
         self._servers = servers
         self._task: asyncio.Task[None] | None = None
         self._group = ""
+        self._sessions: list[str] = []
+
+    @property
+    def group(self) -> str:
+        """The group of the last meetings; empty before there are any."""
+        return self._group
+
+    @property
+    def sessions(self) -> Sequence[str]:
+        """The meetings that have begun, in their order."""
+        return tuple(self._sessions)
 
     @property
     def is_running(self) -> bool:
@@ -31,6 +44,7 @@ class DemoRunner:
         """Begin the meetings, or find those that are being held; returns their group."""
         if not self.is_running:
             self._group = f"demo-{datetime.now(UTC):%m%d-%H%M%S}"
+            self._sessions.clear()
             self._task = asyncio.create_task(self._hold(self._group, language), name="hold the demo meetings")
         return self._group
 
@@ -41,7 +55,9 @@ class DemoRunner:
 
     async def _hold(self, group: str, language: Language) -> None:
         try:
-            async for _ in hold_meetings(self._settings, self._servers, group=group, language=language, scripted=True):
-                pass
+            meetings = hold_meetings(self._settings, self._servers, group=group, language=language, scripted=True)
+            async for step in meetings:
+                if isinstance(step, MeetingStep):
+                    self._sessions.append(step.session_id)
         except ClearwellError as error:
             log.error("demo failed", code=error.code, reason=str(error))

@@ -18,9 +18,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from clearwell.vocabulary import Flag
+
 MAX_RESULTS = 100
 MAX_PAGE = 200
-MOST_FLAWS = 1_000
+MAX_FLAWS = 1_000
 """Beyond this a body is of another form altogether, and its flaws are only counted."""
 ONE, MANY = "(one)", "(many)"
 """Tags of the two forms of a body that may hold one thing or a batch."""
@@ -42,11 +44,11 @@ Group = Annotated[str, Field(default_factory=str, description="the group, 1 to 2
 GroupAlias = Annotated[str, Field(default_factory=str, description="another name for group_id")]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Acknowledge = Annotated[
-    list[Annotated[str, Field(json_schema_extra={"enum": ["hidden_text", "instruction_like"]})]],
+    list[Annotated[str, Field(json_schema_extra={"enum": [Flag.HIDDEN_TEXT, Flag.INSTRUCTION_LIKE]})]],
     Field(
         max_length=2,
         description="what you have seen in the text: hidden_text, that it hides characters; instruction_like, that it "
-        "speaks to its reader. A text that does is refused without it (409)",
+        "reads like an instruction to an agent. Such a text is refused without it (409)",
     ),
 ]
 KeepInvisible = Annotated[bool, Field(description="store invisible characters, too; they are removed by default")]
@@ -67,7 +69,7 @@ class RequestBody(BaseModel):
             return handler(value)
         except ValidationError as error:
             count = error.error_count()
-            if count > MOST_FLAWS:
+            if count > MAX_FLAWS:
                 raise PydanticCustomError("many_flaws", "too many errors", {"count": count}) from None
             raise
 

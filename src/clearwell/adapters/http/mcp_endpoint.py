@@ -16,7 +16,7 @@ from clearwell.adapters.http.problems import Refused
 from clearwell.adapters.http.request import get_program
 from clearwell.app import Clearwell
 from clearwell.errors import NotAllowed, Unauthenticated
-from clearwell.messages import Language
+from clearwell.messages import Language, is_language
 from clearwell.service import MemoryManager
 
 MCP_APPLICATION = "clearwell.adapters.mcp.http:McpApplication"
@@ -75,7 +75,5 @@ class McpEndpoint:
 
 def _choose_language(request: HTTPConnection) -> Language:
     """The language that the address names, since few clients can send Accept-Language."""
-    match request.query_params.get("language"):
-        case "en" | "zh" as language:
-            return language
-    return language_of(request)
+    language = request.query_params.get("language")
+    return language if is_language(language) else language_of(request)

@@ -34,7 +34,7 @@ from clearwell.adapters.langgraph.store_values import (
     read_filter,
 )
 from clearwell.errors import ClearwellError, InvalidInput, NotAllowed, NotFound
-from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions
+from clearwell.flow.retrieval.options import MAX_RESULTS, RetrieveOptions
 from clearwell.middleware.bridge import LoopBridge
 from clearwell.records import Admission, CaptureReceipt, Group, NewCapture, Outcome, Retrieval, VerifiedMemory
 from clearwell.sync.client import Client
@@ -137,7 +137,7 @@ class ClearwellStore(BaseStore):
         named = RetrieveOptions(
             recent=1, sources=place.sources, max_chars=0, filters=[{"key": ["store_key"], "op": "eq", "value": key}]
         )
-        newest = RetrieveOptions(recent=MOST_RESULTS, max_results=MOST_RESULTS, sources=place.sources, max_chars=0)
+        newest = RetrieveOptions(recent=MAX_RESULTS, max_results=MAX_RESULTS, sources=place.sources, max_chars=0)
         for options in (named, newest) if _is_id(key) else (named,):
             found = await self._memory.retrieve("", group=place.group, options=options)
             for item in found.items:
@@ -150,7 +150,7 @@ class ClearwellStore(BaseStore):
         query = (op.query or "").strip()
         if not query and place.tier is Tier.VERIFIED:
             raise InvalidInput("store_verified_no_query", field="query", group=place.group)
-        most = min(MOST_RESULTS, op.offset + op.limit)
+        most = min(MAX_RESULTS, op.offset + op.limit)
         if most <= op.offset:
             return []
         options = RetrieveOptions(

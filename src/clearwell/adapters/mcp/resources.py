@@ -6,11 +6,11 @@ from uuid import UUID
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.resources import ResourceSecurity
 
-from clearwell.adapters.mcp.answers import MEMORY_URI, ORIGIN_URI, MemoryAnswer, OriginAnswer
 from clearwell.adapters.mcp.caller import FindCaller
 from clearwell.errors import NotFound
 from clearwell.messages import Language, say
 from clearwell.views.flaws import make_printable
+from clearwell.views.mcp import MEMORY_URI, ORIGIN_URI, OriginView, WholeMemoryView
 
 JSON = "application/json"
 NAMES = ResourceSecurity(exempt_params=frozenset({"group", "id"}))
@@ -25,14 +25,14 @@ def add_resources(server: MCPServer[None], language: Language, find_caller: Find
         caller = await find_caller(context)
         agent = caller.defaults.agent
         found = await caller.memory.memory(_parse_id(id, group), group=group, agent_id=agent)
-        return MemoryAnswer.from_record(found, language).model_dump_json(indent=2)
+        return WholeMemoryView.from_record(found, language).model_dump_json(indent=2)
 
     @server.resource(ORIGIN_URI, name="origin", description=say("mcp_origin", language), mime_type=JSON, security=NAMES)
     async def read_origin(context: Context[None, Any], group: str, id: str) -> str:
         caller = await find_caller(context)
         agent = caller.defaults.agent
         found = await caller.memory.memory_origin(_parse_id(id, group), group=group, agent_id=agent)
-        return OriginAnswer.from_record(found).model_dump_json(indent=2)
+        return OriginView.from_record(found).model_dump_json(indent=2)
 
 
 def _parse_id(text: str, group: str) -> UUID:

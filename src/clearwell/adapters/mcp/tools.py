@@ -6,11 +6,11 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
-from clearwell.adapters.mcp.answers import CaptureAnswer, ProposalAnswer, SearchAnswer, write_search
 from clearwell.adapters.mcp.caller import FindCaller
-from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions
+from clearwell.flow.retrieval.options import MAX_RESULTS, RetrieveOptions
 from clearwell.messages import Language, say
 from clearwell.records import NewCapture, Source
+from clearwell.views.mcp import CaptureReceiptView, ProposalView, SearchView, write_search
 from clearwell.views.view import View
 from clearwell.vocabulary import PROPOSED
 
@@ -29,7 +29,7 @@ def add_tools(server: MCPServer[None], language: Language, find_caller: FindCall
     agent_field = Field(description=words("mcp_param_agent"))
     session_field = Field(description=words("mcp_param_session"))
     confidence_field = Field(description=words("mcp_param_confidence"), ge=0, le=1)
-    count_field = Field(description=words("mcp_param_max_results"), ge=1, le=MOST_RESULTS)
+    count_field = Field(description=words("mcp_param_max_results"), ge=1, le=MAX_RESULTS)
 
     @server.tool(title=words("mcp_search_title"), description=words("mcp_search"), annotations=READS)
     async def search_memory(
@@ -39,7 +39,7 @@ def add_tools(server: MCPServer[None], language: Language, find_caller: FindCall
         max_results: Annotated[int | None, count_field] = None,
         verified_only: Annotated[bool, Field(description=words("mcp_param_verified_only"))] = False,
         agent: Annotated[str | None, agent_field] = None,
-    ) -> Annotated[CallToolResult, SearchAnswer]:
+    ) -> Annotated[CallToolResult, SearchView]:
         caller = await find_caller(context)
         wanted = caller.choose_group(group)
         options = RetrieveOptions(
@@ -48,7 +48,7 @@ def add_tools(server: MCPServer[None], language: Language, find_caller: FindCall
             sources=(Source.COLD,) if verified_only else None,
         )
         found = await caller.memory.retrieve(query, group=wanted, options=options)
-        return _answer(SearchAnswer.from_record(found, wanted, language), write_search(found, language))
+        return _answer(SearchView.from_record(found, wanted, language), write_search(found, language))
 
     @server.tool(title=words("mcp_capture_title"), description=words("mcp_capture"), annotations=WRITES)
     async def capture(
@@ -58,7 +58,7 @@ def add_tools(server: MCPServer[None], language: Language, find_caller: FindCall
         group: Annotated[str | None, group_field] = None,
         agent: Annotated[str | None, agent_field] = None,
         session: Annotated[str | None, session_field] = None,
-    ) -> Annotated[CallToolResult, CaptureAnswer]:
+    ) -> Annotated[CallToolResult, CaptureReceiptView]:
         caller = await find_caller(context)
         metadata = {} if confidence is None else {"confidence": confidence}
         new = NewCapture(
@@ -68,7 +68,7 @@ def add_tools(server: MCPServer[None], language: Language, find_caller: FindCall
             session_id=caller.choose_session(session),
             metadata=metadata,
         )
-        answer = CaptureAnswer.from_record(await caller.memory.capture(new, wait=True), language)
+        answer = CaptureReceiptView.from_record(await caller.memory.capture(new, wait=True), language)
         return _answer(answer, answer.message)
 
     @server.tool(title=words("mcp_propose_title"), description=words("mcp_propose"), annotations=WRITES)
@@ -80,7 +80,7 @@ def add_tools(server: MCPServer[None], language: Language, find_caller: FindCall
         group: Annotated[str | None, group_field] = None,
         agent: Annotated[str | None, agent_field] = None,
         session: Annotated[str | None, session_field] = None,
-    ) -> Annotated[CallToolResult, ProposalAnswer]:
+    ) -> Annotated[CallToolResult, ProposalView]:
         caller = await find_caller(context)
         stated = {"confidence": confidence, REASON: reason}
         new = NewCapture(
@@ -91,7 +91,7 @@ def add_tools(server: MCPServer[None], language: Language, find_caller: FindCall
             metadata={PROPOSED: True, **{name: value for name, value in stated.items() if value is not None}},
         )
         receipt = await caller.memory.capture(new, wait=True)
-        answer = ProposalAnswer.from_proposal(receipt, caller.url, language)
+        answer = ProposalView.from_proposal(receipt, caller.url, language)
         return _answer(answer, answer.message)
 
 

@@ -11,7 +11,7 @@ from clearwell.adapters.mem0.messages import Messages, make_captures
 from clearwell.adapters.mem0.results import Result, make_added, make_found, make_read
 from clearwell.adapters.mem0.scope import Scope, Selection, read_id, read_scope, read_selection
 from clearwell.errors import ClearwellError, ConfigurationError, InvalidInput, NotAllowed, NotFound
-from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions
+from clearwell.flow.retrieval.options import MAX_RESULTS, RetrieveOptions
 from clearwell.messages import Language
 from clearwell.records import CaptureReceipt, ContextItem, NewCapture, Principal, Retrieval, Source, VerifiedMemory
 from clearwell.settings import Settings
@@ -157,7 +157,7 @@ class AsyncMemory:
         _refuse_arguments("get_all", unsupported)
         ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         selection = read_selection(filters, ids, group=self._group, method="get_all")
-        options = RetrieveOptions(recent=MOST_RESULTS, sources=[Source.HOT], **_limit(selection, top_k))
+        options = RetrieveOptions(recent=MAX_RESULTS, sources=[Source.HOT], **_limit(selection, top_k))
         return await self._retrieve("", selection.scope, options, top_k, scored=False)
 
     async def get(self, memory_id: str) -> Result | None:
@@ -223,7 +223,7 @@ class AsyncMemory:
         return {"results": results, **({"degraded": list(found.degraded)} if found.degraded else {})}
 
     async def _find_entry(self, group: str, entry_id: UUID) -> ContextItem | None:
-        options = RetrieveOptions(recent=MOST_RESULTS, max_results=MOST_RESULTS, sources=[Source.HOT], max_chars=0)
+        options = RetrieveOptions(recent=MAX_RESULTS, max_results=MAX_RESULTS, sources=[Source.HOT], max_chars=0)
         found = await (await self._open()).retrieve("", group=group, options=options)
         return next((item for item in found.items if item.id == entry_id), None)
 
@@ -235,11 +235,11 @@ class AsyncMemory:
 
 def _limit(selection: Selection, top_k: int) -> dict[str, Any]:
     """The options of a search in this selection. All of working memory is read, because agents are told apart here."""
-    if not 1 <= top_k <= MOST_RESULTS:
-        raise InvalidInput("option_range", field="top_k", limit=f"1..{MOST_RESULTS}", value=top_k)
+    if not 1 <= top_k <= MAX_RESULTS:
+        raise InvalidInput("option_range", field="top_k", limit=f"1..{MAX_RESULTS}", value=top_k)
     return {
-        "max_results": MOST_RESULTS,
-        "hot_limit": MOST_RESULTS,
+        "max_results": MAX_RESULTS,
+        "hot_limit": MAX_RESULTS,
         "agent_id": selection.scope.agent_id,
         "session_id": selection.scope.session_id,
         "filters": selection.conditions,

@@ -47,7 +47,7 @@ class AccessGate:
         try:
             require_right(by, Right.REVIEW)
             if by.agent_id is not None:
-                raise NotAllowed("agent_decides_nothing", name=by.name, agent=by.agent_id)
+                raise NotAllowed("agent_decides_nothing", name=by.title, agent=by.agent_id)
             require_group_covered(by, limits.require_group(group_id))
         except NotAllowed as refusal:
             await self.record(refusal, by, group_id, what)
@@ -77,6 +77,8 @@ class AccessGate:
         refusal.recorded = True
         rights: list[Json] = [right.value for right in sorted(by.rights)]
         detail: dict[str, Json] = {"why": refusal.code, "agent": by.agent_id, "rights": rights}
+        if "needed" in refusal.params:
+            detail["needed"] = str(refusal.params["needed"])
         await self._add(what, _audited_group(group_id), by.name, detail)
 
     def record_later(self, refusal: ClearwellError, by: Principal, group_id: str | None, what: str) -> None:

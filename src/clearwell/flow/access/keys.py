@@ -135,18 +135,21 @@ class KeyRing:
         """Return the caller that presents this secret. Raises Unauthenticated, or TooManyRequests.
 
         A key that is known is counted before it is looked up, so that a flood of its requests costs the database
-        nothing. The secrets of ``trust`` and the person at the machine are not counted, nor is a request that does not
-        count because it was counted before.
+        nothing; any other is counted if it is valid. The secrets of ``trust`` and the person at the machine are not
+        counted, nor is a request that was counted before.
 
         Without a secret the caller is the person at the machine, if ``local`` allows it and no key was ever created.
         """
         secret_hash = None if secret is None else hash_secret(secret)
         if secret_hash in self._trusted:
             return self._trusted[secret_hash]
-        if counts and secret_hash is not None and secret_hash in self._cache:
+        is_known = secret_hash in self._cache
+        if counts and secret_hash is not None and is_known:
             self._rates.spend(secret_hash)
         lookup = await self._look_up(secret_hash, self._keys.find(secret_hash))
         if lookup.key is not None:
+            if counts and secret_hash is not None and not is_known:
+                self._rates.spend(secret_hash)
             return _holder_of(lookup.key)
         if secret is not None:
             raise Unauthenticated("key_invalid")
@@ -214,7 +217,7 @@ class KeyRing:
 
 
 def _holder_of(key: ApiKey) -> Principal:
-    return Principal(name=key.holder, rights=key.rights, groups=key.groups, agent_id=key.agent_id)
+    return Principal(name=key.holder, rights=key.rights, groups=key.groups, agent_id=key.agent_id, key_name=key.name)
 
 
 def hash_secret(secret: str) -> bytes:

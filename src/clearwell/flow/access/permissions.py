@@ -11,22 +11,22 @@ from clearwell.records import Principal, Right
 def require_right(principal: Principal, *rights: Right) -> None:
     """Require at least one of these rights."""
     if not principal.rights & set(rights):
-        raise NotAllowed("right_missing", needed=" / ".join(rights), name=principal.name)
+        raise NotAllowed("right_missing", needed=" / ".join(rights), name=principal.title)
 
 
 def require_operator(principal: Principal) -> None:
     """Require a person who may administer every group: whoever creates a key chooses its groups."""
     require_right(principal, Right.ADMIN)
     if principal.agent_id is not None:
-        raise NotAllowed("agent_operates_nothing", name=principal.name, agent=principal.agent_id)
+        raise NotAllowed("agent_operates_nothing", name=principal.title, agent=principal.agent_id)
     if principal.groups is not None:
-        raise NotAllowed("operator_of_some_groups", name=principal.name)
+        raise NotAllowed("operator_of_some_groups", name=principal.title)
 
 
 def require_group_covered(principal: Principal, group_id: str) -> None:
     """Require that the caller's key covers the group."""
     if not principal.covers(group_id):
-        raise NotAllowed("group_not_covered", group=group_id, name=principal.name)
+        raise NotAllowed("group_not_covered", group=group_id, name=principal.title)
 
 
 def require_in_group(principal: Principal, group_id: str, *rights: Right) -> None:

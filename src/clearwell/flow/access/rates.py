@@ -9,7 +9,7 @@ from clearwell.errors import TooManyRequests
 
 BURST_SECONDS: Final = 10.0
 """An unused allowance grows for so long: a burst of as many requests is answered at once."""
-MOST_KEYS: Final = 10_000
+MAX_KEYS: Final = 10_000
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class RequestRates:
         allowance.left = min(self._most, allowance.left + (now - allowance.at) * self._per_minute / 60)
         allowance.at = now
         self._allowances[key] = allowance
-        if len(self._allowances) > MOST_KEYS:
+        if len(self._allowances) > MAX_KEYS:
             del self._allowances[next(iter(self._allowances))]
         if allowance.left < 1:
             seconds = math.ceil((1 - allowance.left) * 60 / self._per_minute)

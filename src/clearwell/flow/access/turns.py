@@ -19,7 +19,7 @@ TICK_SECONDS: Final = 0.02
 GROWTH_SECONDS: Final = 0.5
 """The share grows by one request in this time while the process is not behind."""
 BEHIND_SHARE: Final = 2.0
-MOST_SHARE: Final = 32.0
+MAX_SHARE: Final = 32.0
 CONTESTED_SECONDS: Final = 1.0
 """Several keys ask as long as the requests of two of them are not longer apart."""
 LONGEST_WAIT_SECONDS: Final = 10.0
@@ -32,7 +32,7 @@ class RequestTurns:
 
     def __init__(self, most_waiting: int) -> None:
         self._most_waiting = most_waiting
-        self._share = MOST_SHARE
+        self._share = MAX_SHARE
         self._under_way: Counter[bytes] = Counter()
         self._waiting: defaultdict[bytes, deque[asyncio.Future[None]]] = defaultdict(deque)
         self._asked: dict[bytes, float] = {}
@@ -110,13 +110,13 @@ class RequestTurns:
         if now - due > LATE_SECONDS:
             self._share = 1.0
         else:
-            self._share = min(MOST_SHARE, self._share + TICK_SECONDS / GROWTH_SECONDS)
+            self._share = min(MAX_SHARE, self._share + TICK_SECONDS / GROWTH_SECONDS)
         recently = now - CONTESTED_SECONDS
         self._asked = {key: at for key, at in self._asked.items() if at > recently or key in self._under_way}
         self._ticking = len(self._asked) > 1
         if self._ticking:
             loop.call_later(TICK_SECONDS, self._tick, loop, now + TICK_SECONDS)
         else:
-            self._share = MOST_SHARE
+            self._share = MAX_SHARE
         for key in list(self._waiting):
             self._let_in(key)

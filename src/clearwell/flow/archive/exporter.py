@@ -93,5 +93,5 @@ def require_archivist(by: Principal, group_id: str) -> None:
     for right in (Right.ADMIN, Right.REVIEW):
         require_right(by, right)
     if by.agent_id is not None:
-        raise NotAllowed("agent_operates_nothing", name=by.name, agent=by.agent_id)
+        raise NotAllowed("agent_operates_nothing", name=by.title, agent=by.agent_id)
     require_group_covered(by, limits.require_group(group_id))

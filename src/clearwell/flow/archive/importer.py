@@ -15,8 +15,8 @@ from clearwell.errors import Conflict, InvalidInput
 from clearwell.flow.archive.exporter import require_archivist
 from clearwell.flow.archive.format import Seal, check_seal, read_header, read_rows, read_seal
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.planning import Chunker, Embeddings, build_chunks
+from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.ports import ArchiveStore, Clock, Ids, Signer
 from clearwell.records import (
     ArchiveKind,
@@ -42,10 +42,10 @@ class GroupImporter:
     """Imports groups for a person who may administer and review them."""
 
     def __init__(
-        self, archive: ArchiveStore, knowledge: Knowledge, chunker: Chunker, signer: Signer, clock: Clock, ids: Ids
+        self, archive: ArchiveStore, hasher: ValueHasher, chunker: Chunker, signer: Signer, clock: Clock, ids: Ids
     ) -> None:
         self._archive = archive
-        self._knowledge = knowledge
+        self._hasher = hasher
         self._chunker = chunker
         self._signer = signer
         self._clock = clock
@@ -112,10 +112,15 @@ class GroupImporter:
         if kind in MARKED:
             own["import_id"] = str(header.id)
         texts = [text for text in _read_texts(kind, row) if text]
-        hashes = await self._knowledge.hash_values(header.group_id, *texts) if texts else []
+        hashes = await self._hasher.hash_values(header.group_id, *texts) if texts else []
         if kind is ArchiveKind.MEMORY and texts:
-            hashes = await self._knowledge.hash_promotable_values(header.group_id, texts[0])
-        return ImportedRow(row=own, value_hashes=hashes)
+            hashes = await self._hasher.hash_promotable_values(header.group_id, texts[0])
+        beside = [row.get(name) for name in ("raw_metadata", "metadata", "author")] if kind in MARKED else []
+        return ImportedRow(
+            row=own,
+            value_hashes=hashes,
+            metadata_hashes=await self._hasher.hash_metadata(header.group_id, *beside),
+        )
 
     async def _make_chunks(self, group_id: str, rows: Sequence[Mapping[str, Any]]) -> dict[UUID, list[Memory]]:
         """The chunks of memories that had any, by promotion, with vectors of the current model."""

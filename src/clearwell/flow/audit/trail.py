@@ -54,11 +54,11 @@ class AuditTrail:
 def _require_reader(by: Principal, group_id: str | None) -> str:
     """Return the group of the trail, if the caller may read it."""
     if by.agent_id is not None:
-        raise NotAllowed("agent_reads_no_audit", name=by.name, agent=by.agent_id)
+        raise NotAllowed("agent_reads_no_audit", name=by.title, agent=by.agent_id)
     if group_id is None:
         require_right(by, Right.ADMIN)
         if by.groups is not None:
-            raise NotAllowed("audit_of_installation", name=by.name)
+            raise NotAllowed("audit_of_installation", name=by.title)
         return INSTALLATION
     require_right(by, *READERS)
     limits.require_id(group_id, "group_id")

@@ -1,20 +1,32 @@
 """Verification of the audit trail: compares every event with its signature and its seal, and the seals with each other.
 
-The check rests on nothing in the database: the key is elsewhere, and so is an exported head.
+The check rests on nothing in the database: the key is elsewhere, and so are the heads that are known here and a head
+that was exported.
 """
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 from uuid import UUID
 
-from clearwell.flow.audit.seals import FIRST_ROOT, make_head
-from clearwell.ports import AuditStore, Clock, SignatureState, Signer
-from clearwell.records import AuditEvent, AuditFault, AuditFinding, AuditHead, AuditReport, AuditSeal
+from clearwell.flow.audit.seals import EVENTS_AT_ONCE, FIRST_ROOT, SEALS_AT_ONCE, make_head
+from clearwell.ports import AuditHeads, AuditStore, Clock, SignatureState, Signer
+from clearwell.records import (
+    INSTALLATION,
+    AuditEvent,
+    AuditFault,
+    AuditFinding,
+    AuditHead,
+    AuditReport,
+    AuditSeal,
+    AuditWarning,
+    HeadsState,
+    KnownHead,
+)
+from clearwell.vocabulary import HeadsProblem
 
-SEALS_AT_ONCE: Final = 100
-EVENTS_AT_ONCE: Final = 1000
-MOST_FINDINGS: Final = 1000
+MAX_FINDINGS: Final = 1000
 UNSEALED_AT_MOST: Final = timedelta(seconds=10)
 """How long an event may be without a seal while a worker runs."""
 
@@ -29,6 +41,10 @@ class TrailState:
     sealed: set[UUID] = field(default_factory=set)
     unsealed: int = 0
     head_seen: bool = False
+    known: KnownHead | None = None
+    known_seen: bool = False
+    signed_since: datetime | None = None
+    """From when on every event is signed, as far as it is known."""
     findings: list[AuditFinding] = field(default_factory=list)
 
     def report(self, fault: AuditFault, *, seal: int | None = None, event_id: UUID | None = None) -> None:
@@ -38,16 +54,23 @@ class TrailState:
 class AuditVerifier:
     """Verifies the trail of a group with the key of the installation."""
 
-    def __init__(self, audit: AuditStore, signer: Signer, clock: Clock) -> None:
+    def __init__(self, audit: AuditStore, heads: AuditHeads, signer: Signer, clock: Clock) -> None:
         self._audit = audit
+        self._heads = heads
         self._signer = signer
         self._clock = clock
 
     async def verify(self, group_id: str, head: AuditHead | None = None) -> AuditReport:
-        """Verify every event of a group; with a ``head`` also that nothing since then is missing at the end."""
-        state = TrailState()
+        """Verify every event of a group, and that its seals continue the head that is known here, and an exported one.
+
+        The known head is read first: seals that are made meanwhile only follow it.
+        """
+        heads = await self._heads.state()
+        state = TrailState(known=await self._heads.find(group_id))
+        state.signed_since = await self._find_first_signature(group_id, heads.since)
         await self._verify_seals(group_id, head, state)
         await self._verify_others(group_id, state)
+        self._verify_known(state)
         if head is not None:
             self._verify_head(group_id, head, state)
         return AuditReport(
@@ -55,10 +78,27 @@ class AuditVerifier:
             seals=0 if state.last is None else state.last.number,
             sealed_events=len(state.sealed),
             unsealed_events=state.unsealed,
-            findings=tuple(state.findings[:MOST_FINDINGS]),
-            more=len(state.findings) > MOST_FINDINGS,
+            findings=tuple(state.findings[:MAX_FINDINGS]),
+            more=len(state.findings) > MAX_FINDINGS,
             head=make_head(group_id, state.last, self._signer),
+            warnings=_list_warnings(heads, state.known),
+            begun_at=None if state.known is None else state.known.begun_at,
         )
+
+    async def _find_first_signature(self, group_id: str, since: datetime | None) -> datetime | None:
+        """The earliest time at which an event was signed: heads are younger than signatures.
+
+        Only a valid signature counts, so that nobody can move the time by an event of their own.
+        """
+        found = [] if since is None else [since]
+        for trail in {group_id, INSTALLATION}:
+            events = await self._audit.scan(trail, after=None, limit=EVENTS_AT_ONCE)
+            found += islice((event.at for event in events if self._is_signed(event)), 1)
+        return min(found, default=None)
+
+    def _is_signed(self, event: AuditEvent) -> bool:
+        signature = event.signature
+        return signature is not None and self._signer.verify(event.to_bytes(), signature) is SignatureState.VALID
 
     async def _verify_seals(self, group_id: str, head: AuditHead | None, state: TrailState) -> None:
         while seals := await self._audit.seals(group_id, after=state.number, limit=SEALS_AT_ONCE):
@@ -67,6 +107,8 @@ class AuditVerifier:
                 await self._verify_sealed_events(seal, state)
                 if head is not None and seal.number == head.number and seal.root.hex() == head.root:
                     state.head_seen = True
+                if state.known is not None and (seal.number, seal.root) == (state.known.number, state.known.root):
+                    state.known_seen = True
 
     def _verify_seal(self, seal: AuditSeal, state: TrailState) -> None:
         for missing in range(state.number + 1, seal.number):
@@ -91,7 +133,7 @@ class AuditVerifier:
                 state.report(AuditFault.REMOVED, seal=seal.number, event_id=event_id)
             elif event.hash != event_hash:
                 state.report(AuditFault.CHANGED, seal=seal.number, event_id=event_id)
-            elif (fault := self._verify_event(event, first=seal.number == 1)) is not None:
+            elif (fault := self._verify_event(event, state, first=seal.number == 1)) is not None:
                 state.report(fault, seal=seal.number, event_id=event_id)
         state.sealed.update(seal.event_ids)
 
@@ -107,16 +149,17 @@ class AuditVerifier:
 
     def _verify_unsealed(self, event: AuditEvent, state: TrailState, *, late: bool) -> None:
         state.unsealed += 1
-        fault = self._verify_event(event, first=state.last is None)
+        fault = self._verify_event(event, state, first=state.last is None and state.known is None)
         if fault is None and late:
             fault = AuditFault.UNSEALED
         if fault is not None:
             state.report(fault, event_id=event.id)
 
-    def _verify_event(self, event: AuditEvent, *, first: bool) -> AuditFault | None:
+    def _verify_event(self, event: AuditEvent, state: TrailState, *, first: bool) -> AuditFault | None:
         """Return what is wrong with an event. Only those of the first seal may be from before there were signatures."""
         if event.signature is None:
-            return None if first else AuditFault.INSERTED
+            older = state.signed_since is None or event.at < state.signed_since
+            return None if first and older else AuditFault.INSERTED
         match self._signer.verify(event.to_bytes(), event.signature):
             case SignatureState.VALID:
                 return None
@@ -124,6 +167,15 @@ class AuditVerifier:
                 return AuditFault.UNKNOWN_KEY
             case _:
                 return AuditFault.INSERTED
+
+    def _verify_known(self, state: TrailState) -> None:
+        """Compare the trail with the head that is known here, and say where it was cut."""
+        if state.known is None or state.known_seen:
+            return
+        if state.number < state.known.number:
+            state.report(AuditFault.TRAIL_CUT, seal=state.number + 1)
+        else:
+            state.report(AuditFault.TRAIL_REPLACED, seal=state.known.number)
 
     def _verify_head(self, group_id: str, head: AuditHead, state: TrailState) -> None:
         """Compare the trail with a head that was exported before."""
@@ -136,3 +188,18 @@ class AuditVerifier:
             state.report(AuditFault.TAIL_REMOVED, seal=head.number)
         elif not state.head_seen:
             state.report(AuditFault.SEAL_CHANGED, seal=head.number)
+
+
+def _list_warnings(heads: HeadsState, known: KnownHead | None) -> tuple[AuditWarning, ...]:
+    """What cannot be excluded, because heads are not kept or were begun anew."""
+    found = []
+    if known is not None and known.begun_at is not None:
+        found.append(AuditWarning.HEAD_BEGUN)
+    match heads.problem:
+        case HeadsProblem.DAMAGED:
+            found.append(AuditWarning.HEADS_DAMAGED)
+        case HeadsProblem.UNWRITABLE:
+            found.append(AuditWarning.HEADS_UNWRITABLE)
+        case HeadsProblem.FULL if known is None:
+            found.append(AuditWarning.HEADS_FULL)
+    return tuple(found)

@@ -4,5 +4,5 @@ In: a ``NewCapture`` from a caller. Out: a committed row of quarantine whose adm
 Next: ``flow.ingress`` decides whether the output enters working memory.
 
 ``intake`` checks an output, stores it, and starts its admission or waits for it. ``quarantine`` is what
-reviewers read of it.
+reviewers read of it, and ``assignment`` gives an output that was captured without a group to one.
 """

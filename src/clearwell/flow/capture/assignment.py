@@ -14,7 +14,7 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.capture.intake import CaptureRecorder
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.ports import AuditStore, Clock, Ids, QuarantineStore
-from clearwell.records import UNASSIGNED, Admission, CaptureReceipt, IdempotencyKey, Principal, Right
+from clearwell.records import ASSIGN, UNASSIGNED, Admission, CaptureReceipt, IdempotencyKey, Principal, Right
 from clearwell.vocabulary import AuditAction
 
 
@@ -47,7 +47,7 @@ class OutputAssigner:
             raise NotFound("row_not_found", id=log_id, group=UNASSIGNED)
         capture = replace(row.capture, id=self._ids.new(), group_id=group_id, created_at=self._clock.now())
         key = IdempotencyKey(
-            principal=capture.captured_by, route="assign", key=str(log_id), request_hash=sha256(log_id.bytes).digest()
+            principal=capture.captured_by, route=ASSIGN, key=str(log_id), request_hash=sha256(log_id.bytes).digest()
         )
         (stored,) = await self._recorder.store([capture], keys=[key])
         event = self._audit_events.make(

@@ -32,6 +32,7 @@ from clearwell.records import (
     Verdict,
 )
 from clearwell.settings import Settings
+from clearwell.vocabulary import IngressCheck
 
 POLL_SECONDS: Final = 0.1
 """How often a caller that waits checks whether another process has admitted its row."""
@@ -60,7 +61,7 @@ class CaptureRecorder:
         if new.group_id is not None:
             require_group_covered(by, limits.require_group(new.group_id))
         elif by.groups is not None:
-            raise NotAllowed("group_unnamed", name=by.name, groups=", ".join(sorted(by.groups)))
+            raise NotAllowed("group_unnamed", name=by.title, groups=", ".join(sorted(by.groups)))
         now = self._clock.now()
         return Capture(
             id=self._ids.new(),
@@ -94,7 +95,7 @@ class CaptureRecorder:
             self._events.publish_output(EventType.REFUSED, capture, check=refusal.check, reason=refusal.reason)
 
     def _make_refusal(self) -> Verdict:
-        return Verdict(check="group", outcome=Outcome.FAIL, reason="verdict_no_group", at=self._clock.now())
+        return Verdict(check=IngressCheck.GROUP, outcome=Outcome.FAIL, reason="verdict_no_group", at=self._clock.now())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +151,7 @@ class Intake:
         return [_redact(answer, by) if isinstance(answer, CaptureReceipt) else answer for answer in answers]
 
     async def store(self, new: NewCapture, *, by: Principal) -> UUID:
-        """Store one output in quarantine and leave its admission to the sweep or to ``admit``."""
+        """Store one output in quarantine and leave its admission to the sweep or to ``wait_for_admission``."""
         (stored,) = await self._recorder.store([self._recorder.accept(new, by=by)])
         return stored.id
 
@@ -162,10 +163,10 @@ class Intake:
         result = await self._admitter.dry_run(capture)
         return replace(result, verdicts=redact_verdicts(result.verdicts, by))
 
-    async def admit(self, group_id: str, log_id: UUID, *, by: Principal) -> CaptureReceipt:
+    async def wait_for_admission(self, group_id: str, log_id: UUID, *, by: Principal) -> CaptureReceipt:
         """Wait for the admission of a row that is stored already. Raises NotFound."""
         require_in_group(by, group_id, Right.CAPTURE)
-        await self._wait_for_admission(group_id, [log_id])
+        await self._wait_until_settled(group_id, {log_id: self._queue.offer(group_id, log_id)})
         receipts = await self._fetch_receipts(group_id, [log_id])
         if log_id not in receipts:
             raise NotFound("row_not_found", id=log_id, group=group_id)
@@ -199,32 +200,31 @@ class Intake:
         keys = [output.key or _make_item_key(request, number) for number, output in enumerate(outputs)]
         stored = await self._recorder.store([output.capture for output in outputs], keys=keys)
         ids = [row.id for row in stored]
-        if wait and group_id != UNASSIGNED:
-            await self._wait_for_admission(group_id, ids)
-        elif group_id != UNASSIGNED:
-            for log_id in ids:
-                self._queue.offer(group_id, log_id)
+        if group_id != UNASSIGNED:
+            offered = {log_id: self._queue.offer(group_id, log_id) for log_id in ids}
+            if wait:
+                await self._wait_until_settled(group_id, offered)
         # Without ``wait`` a repeated request gets the same answer as the first one, which is pending.
         receipts = await self._try_fetch_receipts(group_id, ids) if wait or group_id == UNASSIGNED else {}
         pending = CaptureReceipt(id=ids[0], group_id=group_id, admission=Admission.PENDING)
         return [replace(receipts.get(row.id, pending), id=row.id, replayed=row.replayed) for row in stored]
 
-    async def _wait_for_admission(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        """Wait until these rows are admitted or refused, not longer than ``wait_seconds``."""
+    async def _wait_until_settled(self, group_id: str, offered: Mapping[UUID, asyncio.Future[bool]]) -> None:
+        """Wait until these rows are admitted or refused, not longer than ``wait_seconds``.
+
+        Rows that another process works on are offered again until it has settled them.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.wait_seconds):
-                # ASYNC110: the admission that is waited for runs in another process.
-                while log_ids := await self._admit_here(group_id, log_ids):  # noqa: ASYNC110
+                while True:
+                    await asyncio.wait(offered.values())
+                    elsewhere = [log_id for log_id, future in offered.items() if not future.result()]
+                    receipts = await self._try_fetch_receipts(group_id, elsewhere) if elsewhere else {}
+                    pending = [one.id for one in receipts.values() if one.admission is Admission.PENDING]
+                    if not pending:
+                        return
                     await asyncio.sleep(POLL_SECONDS)
-
-    async def _admit_here(self, group_id: str, log_ids: Sequence[UUID]) -> Sequence[UUID]:
-        """Admit these rows in this process; returns those that another process is working on."""
-        offered = {log_id: self._queue.offer(group_id, log_id) for log_id in log_ids}
-        await asyncio.wait(offered.values())
-        if not (elsewhere := [log_id for log_id, future in offered.items() if not future.result()]):
-            return []
-        receipts = await self._try_fetch_receipts(group_id, elsewhere)
-        return [log_id for log_id, receipt in receipts.items() if receipt.admission is Admission.PENDING]
+                    offered = {log_id: self._queue.offer(group_id, log_id) for log_id in pending}
 
     async def _try_fetch_receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
         """The receipts, or none if the database does not answer: the rows are committed in any case."""

@@ -5,7 +5,6 @@ breaks. ``format_history`` writes a list of memories for the nodes that follow i
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import partial
 from hashlib import blake2b
@@ -14,9 +13,12 @@ from uuid import UUID
 
 from clearwell.messages import Language, say
 from clearwell.records import ContextItem, Source
-from clearwell.text.flags import HIDDEN_TEXT, flags_of
+from clearwell.text.flags import find_flags
+from clearwell.text.hidden_markup import find_hidden_markup
 from clearwell.text.hidden_text import strip_hidden
 from clearwell.text.normalisation import normalise
+from clearwell.text.unicode_forms import normalise_form
+from clearwell.vocabulary import Flag
 
 _ENTITY: Final = re.compile(r"&(?=#?\w{1,32};)")
 _CONTROL_WORD: Final = re.compile(
@@ -34,7 +36,7 @@ OPENING: Final = "<memory id="
 LONGEST_NAME: Final = 40
 NAMELESS: Final = "_"
 HEADING: Final = "## 历史上下文 / History"
-SHOWN_FLAGS: Final = ("conflict", "near_rejected", "instruction_like")
+SHOWN_FLAGS: Final = (Flag.CONFLICT, Flag.NEAR_REJECTED, Flag.INSTRUCTION_LIKE)
 
 
 def escape_markup(text: str) -> str:
@@ -88,8 +90,10 @@ def format_label(item: ContextItem, language: Language) -> str:
         )
     parts += [say(f"flag_{flag}_name", language) for flag in SHOWN_FLAGS if flag in item.flags]
     if item.conflicts_with:
-        parts.append(say("flag_conflicts_verified_name", language))
-    if HIDDEN_TEXT in item.flags or strip_hidden(item.content) != item.content:
+        parts.append(say(f"flag_{Flag.CONFLICTS_VERIFIED}_name", language))
+    if find_hidden_markup(item.content):
+        parts.append(say("history_hidden", language))
+    elif Flag.HIDDEN_TEXT in item.flags or strip_hidden(item.content) != item.content:
         parts.append(say("history_hidden_removed", language))
     return " · ".join(parts)
 
@@ -101,8 +105,8 @@ def number_agent(agent_id: str) -> str:
 
 def format_agent_name(agent_id: str) -> str:
     """Write the name that an operator gave an agent so that it is safe outside a fence."""
-    name = _NAME.sub("_", unicodedata.normalize("NFC", strip_hidden(agent_id))).strip("_")
-    is_instruction = flags_of(agent_id, {}) or flags_of(name.replace("_", " "), {})
+    name = _NAME.sub("_", normalise_form("NFC", strip_hidden(agent_id))).strip("_")
+    is_instruction = find_flags(agent_id, {}) or find_flags(name.replace("_", " "), {})
     return NAMELESS if is_instruction or not name else name[:LONGEST_NAME]
 
 

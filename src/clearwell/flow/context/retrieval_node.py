@@ -17,18 +17,17 @@ from clearwell.flow.access.permissions import require_in_group, resolve_agent
 from clearwell.flow.context.fencing import format_history
 from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.node_events import EventLog, OnEvent
-from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions, plan_retrieval
+from clearwell.flow.retrieval.options import MAX_RESULTS, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.messages import Language
 from clearwell.ports import Clock
 from clearwell.records import ContextItem, EventType, Json, NodeRun, Principal, Retrieval, Right, Source
 from clearwell.settings import Settings
+from clearwell.vocabulary import CONCLUDING_NODE_TYPES
 
 log = structlog.get_logger(__name__)
 
 QUERY_FIELDS: Final = ("topic", "content", "document")
-CONCLUDING_TYPES: Final = ("chair", "verdict")
-"""The types of nodes that reach conclusions."""
 HISTORY: Final = "history_context"
 
 
@@ -157,8 +156,8 @@ class HistoryRetriever:
     ) -> Retrieval:
         """What chair and verdict nodes concluded in earlier sessions: promoted, or still in working memory."""
         options = replace(options, recent=None)
-        verified = replace(options, sources=(Source.COLD,), filters={"node_type": {"in": list(CONCLUDING_TYPES)}})
-        unverified = replace(options, sources=(Source.HOT,), hot_limit=MOST_RESULTS, max_results=MOST_RESULTS)
+        verified = replace(options, sources=(Source.COLD,), filters={"node_type": {"in": list(CONCLUDING_NODE_TYPES)}})
+        unverified = replace(options, sources=(Source.HOT,), hot_limit=MAX_RESULTS, max_results=MAX_RESULTS)
         cold, hot = await asyncio.gather(
             self._retriever.retrieve(query, group_id, verified, record=False),
             self._retriever.retrieve(query, group_id, unverified, record=False),
@@ -239,7 +238,7 @@ def _read_session(state: Mapping[str, object]) -> str | None:
 
 def _is_earlier_conclusion(item: ContextItem, session_id: str | None) -> bool:
     """Whether the item is a conclusion. A conclusion of the current session is not history."""
-    return item.node_type in CONCLUDING_TYPES and (session_id is None or item.session_id != session_id)
+    return item.node_type in CONCLUDING_NODE_TYPES and (session_id is None or item.session_id != session_id)
 
 
 def _merge_conclusions(

@@ -1,13 +1,13 @@
-"""Digest: the outputs in quarantine become a few insights for a reviewer.
+"""Digest: condense the outputs in quarantine into a few insights for a reviewer.
 
-In: the claims and decisions of rows in quarantine that are not part of an insight, when a schedule or a person asks.
+In: the claims and decisions of quarantine rows that are not part of an insight, on a schedule or on request.
 Out: up to ten insights, each one statement with its sources, sides and flags, in state ``pending``.
 Next: ``flow.review``, where a person decides.
 
-``requests`` accepts requests and answers readers, ``schedule`` and ``cron`` find what is due, and ``runner`` makes a
-digest: ``material`` reads the statements, ``drafting`` groups them (pure functions), ``summaries`` writes the insights
-(``inventions`` finds what a model made up), and ``outcome`` says what came of it. ``progress`` reports how far a digest
-is.
+``requests`` accepts requests and reads digests, ``schedule`` and ``cron`` determine when a digest is due, and
+``runner`` makes a digest: ``material`` reads the statements, ``drafting`` groups them (pure functions), ``summaries``
+writes the insights (``inventions`` finds what a model made up), and ``outcome`` describes the result. ``progress``
+reports the progress of a digest.
 """
 
 from clearwell.flow.digest.material import MaterialReader

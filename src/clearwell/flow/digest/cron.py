@@ -1,4 +1,4 @@
-"""When something is due: a cron line of five fields, and the time zone it is read in."""
+"""Validate the schedule of digests: a cron line of five fields, and a time zone."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def require_cron(line: str, field: str = "digest_cron") -> str:
-    """A line that a worker can follow: five fields that some day fulfils. Its spaces are made single ones."""
+    """Return a cron line with single spaces. Raises InvalidInput if it is not valid or never due."""
     require_unicode(line, field)
     parts = line.split()
     problem = InvalidInput("cron_invalid", field=field, limit=EXAMPLE, cron=line[:CRON_LENGTH])
@@ -32,7 +32,7 @@ def require_cron(line: str, field: str = "digest_cron") -> str:
 
 
 def require_zone(name: str, field: str = "digest_zone") -> str:
-    """A zone by its name in the IANA database, such as Asia/Shanghai."""
+    """Return the IANA name of a time zone, such as Asia/Shanghai. Raises InvalidInput if it is unknown."""
     require_unicode(name, field)
     try:
         return find_zone(name).key

@@ -1,11 +1,11 @@
-"""Values and names that a text has and its sources do not have."""
+"""Find values and names in a text that are not in its sources."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
-from clearwell.comparison.values import agree, values_in
+from clearwell.comparison.values import agree, find_values
+from clearwell.text.unicode_forms import normalise_form
 
 NAME: Final = re.compile(r"(?<=[\w,;)%])\s*\b([A-Z](?=\w*[a-z0-9])[-\w]*)", re.ASCII)
 """A word with a capital letter that does not begin a sentence. Abbreviations such as API are often terms, not names."""
@@ -17,11 +17,11 @@ def find_invented(text: str, sources: Sequence[str]) -> list[str]:
     Values are compared by what they mean, so "11" is the "eleven" of a source. A small number may count the sources.
     """
     comparable = [_make_comparable(source) for source in sources]
-    known = [value for source in comparable for _, _, value in values_in(source)]
+    known = [value for source in comparable for _, _, value in find_values(source)]
     plain = _make_comparable(text)
     found = [
         plain[start:end]
-        for start, end, value in values_in(plain)
+        for start, end, value in find_values(plain)
         if not value.weak
         and not (value.dimension == "count" and value.number <= len(sources))
         and not any(agree(value, other) for other in known)
@@ -32,4 +32,4 @@ def find_invented(text: str, sources: Sequence[str]) -> list[str]:
 
 
 def _make_comparable(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).lower()
+    return normalise_form("NFKC", text).lower()

@@ -1,4 +1,4 @@
-"""The statements that a digest looks at, read from quarantine a page of rows at a time, each with its vector."""
+"""Read the statements that a digest considers from quarantine, page by page, each with its vector."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,12 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import EmbedderUnavailable
-from clearwell.flow.digest.drafting import find_own_words
+from clearwell.flow.digest.drafting import find_stripped_texts
 from clearwell.flow.digest.progress import Progress
 from clearwell.flow.factcheck.report import QuotedClaim, find_quoted_claims
-from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.policies import POLICIES, is_evidence, policy_of
-from clearwell.flow.ingress.segmentation import MOST_VECTORS
+from clearwell.flow.ingress.segmentation import MAX_VECTORS
+from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.ports import CandidateFilter, DigestMaterial, Embedder
 from clearwell.records import ClaimRating, DigestCandidate, DigestRow, Statement, Vector
 from clearwell.settings import Settings
@@ -23,26 +23,27 @@ from clearwell.text.segments import bare_text, self_contained
 log = structlog.get_logger(__name__)
 PAGE = 500
 EMBED_BATCH = 64
-MOST_STATEMENTS = 150_000
-"""Statements of one digest: memory is bounded. The rest waits for the next one."""
-MOST_AGAIN = 5000
-"""Texts that are embedded once more without their refrains: as many as take half a minute."""
+MAX_STATEMENTS = 150_000
+"""Maximum number of statements of one digest, to bound memory. The rest is left for the next digest."""
+MAX_AGAIN = 5000
+"""Maximum number of texts that are embedded again without boilerplate: as many as take half a minute."""
 KEPT_CHARS = 600
-"""So much of a statement takes part."""
+"""Longer statements are truncated to this many characters."""
 LOOKS, LOOK_SECONDS, PATIENCE = 150, 0.2, 25
-"""How often and how long to look whether rows are settled, and after how many looks without a change to go on."""
+"""How often, and at which interval, to check whether rows are settled, and after how many checks without a change to
+stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestRows:
-    """The candidates, why some of them have no vector, and how many rows could not be waited for."""
+    """The candidates of a digest, why some of them have no vector, and how many rows were not settled in time."""
 
     candidates: Sequence[DigestCandidate]
     considered: Mapping[UUID, int]
-    """Of each row that was read, in how many digests it was considered before."""
+    """For each row that was read, the number of earlier digests that considered it."""
     unsettled: int = 0
     empty: bool = False
-    """Nothing was ever captured in the group."""
+    """Whether nothing was ever captured in the group."""
     problem: EmbedderUnavailable | None = None
 
     @property
@@ -51,44 +52,52 @@ class DigestRows:
 
     @property
     def without_vector(self) -> int:
-        """The rows with a statement that has no vector."""
+        """The number of rows with a statement that has no vector."""
         return len({one.log_id for one in self.candidates if one.embedding is None})
 
     @property
     def complete(self) -> list[UUID]:
-        """The rows whose statements all take part."""
+        """The rows whose statements all have a vector."""
         missing = {one.log_id for one in self.candidates if one.embedding is None}
         return [log_id for log_id in self.considered if log_id not in missing]
 
 
 class MaterialReader:
-    def __init__(self, material: DigestMaterial, knowledge: Knowledge, embedder: Embedder, settings: Settings) -> None:
+    """Reads the candidates of a digest and embeds those without a vector."""
+
+    def __init__(self, material: DigestMaterial, hasher: ValueHasher, embedder: Embedder, settings: Settings) -> None:
         self._material = material
-        self._knowledge = knowledge
+        self._hasher = hasher
         self._embedder = embedder
         self._settings = settings
 
     async def gather(self, group_id: str, progress: Progress, *, last_try: bool) -> DigestRows:
-        """All candidates of a group. At the last try what cannot be embedded is left without a vector."""
-        unsettled = await self._settled(group_id, progress)
-        considered, found = await self._pages(group_id, progress)
+        """Return all candidates of a group.
+
+        Raises EmbedderUnavailable, except on the last try if some candidates have a vector: the others stay without.
+        """
+        unsettled = await self._wait_until_settled(group_id, progress)
+        considered, found = await self._read_pages(group_id, progress)
         if not considered:
-            empty = not await self._material.holds_rows(group_id)
+            empty = not await self._material.has_rows(group_id)
             return DigestRows(candidates=(), considered={}, unsettled=unsettled, empty=empty)
         try:
-            complete = await self._embedded(found, progress)
+            complete = await self._embed_missing(found, progress)
             return DigestRows(candidates=complete, considered=considered, unsettled=unsettled)
         except EmbedderUnavailable as error:
             if not last_try or all(one.embedding is None for one in found):
                 raise
             return DigestRows(candidates=found, considered=considered, unsettled=unsettled, problem=error)
 
-    async def in_own_words(
+    async def reembed_without_boilerplate(
         self, candidates: Sequence[DigestCandidate], progress: Progress
     ) -> Sequence[DigestCandidate]:
-        """The candidates, with the vector of what they say where that is less than what they hold."""
-        said = await asyncio.to_thread(find_own_words, candidates, self._embedder.similarity)
-        texts = sorted(set(said.values()))[:MOST_AGAIN]
+        """Embed the candidates that have boilerplate again without it, and return all candidates.
+
+        If the model does not respond, they are returned unchanged.
+        """
+        said = await asyncio.to_thread(find_stripped_texts, candidates, self._embedder.similarity)
+        texts = sorted(set(said.values()))[:MAX_AGAIN]
         vectors: dict[str, Vector] = {}
         try:
             for start in range(0, len(texts), EMBED_BATCH):
@@ -96,44 +105,44 @@ class MaterialReader:
                 batch = texts[start : start + EMBED_BATCH]
                 vectors |= zip(batch, await self._embedder.embed(batch), strict=True)
         except EmbedderUnavailable as error:
-            # The vectors of the whole texts are there and nearly as good.
-            log.warning("statements are compared with their refrains", statements=len(said), reason=error.code)
+            # The vectors of the whole texts are nearly as good.
+            log.warning("statements compared with their boilerplate", statements=len(said), reason=error.code)
             return candidates
         return [
             replace(one, embedding=vectors[said[one.place]]) if said.get(one.place) in vectors else one
             for one in candidates
         ]
 
-    async def refused(self, group_id: str, texts: Sequence[str]) -> list[bool]:
-        """Which of these texts say a value that has a standing tombstone, now."""
-        standing = await self._material.refused_values(group_id)
+    async def find_refused(self, group_id: str, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it states a value that has a tombstone in force."""
+        standing = await self._material.list_refused_values(group_id)
         return [await self._says(group_id, text, standing) for text in texts]
 
     async def read_contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
-        """The rows of sources as they were captured."""
-        return await self._material.contents(group_id, log_ids)
+        """Return the contents of rows as they were captured."""
+        return await self._material.read_contents(group_id, log_ids)
 
-    async def _settled(self, group_id: str, progress: Progress) -> int:
-        """Wait for rows that were captured a moment ago, as long as their number falls; how many are left."""
-        first = least = await self._material.unsettled(group_id)
+    async def _wait_until_settled(self, group_id: str, progress: Progress) -> int:
+        """Wait for rows that were just captured, while their number falls. Returns how many are left."""
+        first = least = await self._material.count_unsettled(group_id)
         waited = 0
         for _ in range(LOOKS):
             if least == 0 or waited == PATIENCE:
                 break
             await progress.report("digest_stage_settling", first - least, first, rows=least)
             await asyncio.sleep(LOOK_SECONDS)
-            rows = await self._material.unsettled(group_id)
+            rows = await self._material.count_unsettled(group_id)
             least, waited = (rows, 0) if rows < least else (least, waited + 1)
         return least
 
-    async def _pages(self, group_id: str, progress: Progress) -> tuple[dict[UUID, int], list[DigestCandidate]]:
-        """Rows with statements, and their statements, without those that say a refused value."""
+    async def _read_pages(self, group_id: str, progress: Progress) -> tuple[dict[UUID, int], list[DigestCandidate]]:
+        """Return how often each row was considered, and the candidates of all rows that have no refused value."""
         where = self._filter(group_id)
-        count, after = await self._material.count(where), None
-        standing = await self._material.refused_values(group_id)
+        count, after = await self._material.count_rows(where), None
+        standing = await self._material.list_refused_values(group_id)
         considered: dict[UUID, int] = {}
         kept: list[DigestCandidate] = []
-        while len(kept) < MOST_STATEMENTS and (page := await self._material.rows(where, after=after, limit=PAGE)):
+        while len(kept) < MAX_STATEMENTS and (page := await self._material.list_rows(where, after=after, limit=PAGE)):
             await progress.report("digest_stage_reading", len(considered), max(count, len(considered)))
             for row in page:
                 allowed = [
@@ -148,9 +157,9 @@ class MaterialReader:
         return considered, kept
 
     async def _says(self, group_id: str, text: str, standing: frozenset[bytes]) -> bool:
-        return bool(standing) and not standing.isdisjoint(await self._knowledge.hash_values(group_id, text))
+        return bool(standing) and not standing.isdisjoint(await self._hasher.hash_values(group_id, text))
 
-    async def _embedded(self, found: Sequence[DigestCandidate], progress: Progress) -> list[DigestCandidate]:
+    async def _embed_missing(self, found: Sequence[DigestCandidate], progress: Progress) -> list[DigestCandidate]:
         """Embed what has no vector yet, such as the statements of rows that were refused before they were embedded."""
         missing = [one for one in found if one.embedding is None]
         vectors: dict[tuple[UUID, int], Vector] = {}
@@ -175,9 +184,9 @@ class MaterialReader:
 
 
 def make_candidates(row: DigestRow, *, evidence: bool = False) -> list[DigestCandidate]:
-    """The claims and decisions of a row, as many as get vectors."""
+    """Return the claims and decisions of a row, at most as many as get vectors."""
     whole = [one for one in row.statements if one.segment.is_statement and one.segment.end <= len(row.content)]
-    found = [_make_candidate(row, each, evidence) for each in whole[:MOST_VECTORS]]
+    found = [_make_candidate(row, each, evidence) for each in whole[:MAX_VECTORS]]
     claims = find_quoted_claims(row.content)
     return [one for one in (_quote_claims(found, claims, evidence=evidence) if claims else found) if one.text]
 
@@ -185,10 +194,11 @@ def make_candidates(row: DigestRow, *, evidence: bool = False) -> list[DigestCan
 def _quote_claims(
     found: Sequence[DigestCandidate], claims: Sequence[QuotedClaim], *, evidence: bool
 ) -> list[DigestCandidate]:
-    """The candidates of a fact check, or of an agent that repeats one: what is said of a claim is about the claim.
+    """Replace candidates that quote the claim of a fact check by the claim itself.
 
-    They have the text of the claim, and get its vector: the words around it are the same in every fact check. What is
-    said of a claim that could not be rated tells a reviewer nothing. All else that a fact check says is of its form.
+    The words around a claim are the same in every fact check, so the candidate gets the text of the claim and later its
+    vector. Claims that could not be rated are dropped: they tell a reviewer nothing. Of a fact check (``evidence``),
+    everything else is dropped too, because it is boilerplate; of an agent that quotes one, it is kept.
     """
     quoting: dict[int, tuple[DigestCandidate, QuotedClaim]] = {}
     for claim in claims:

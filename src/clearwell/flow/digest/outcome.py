@@ -1,4 +1,4 @@
-"""What is to be said of a digest that is done: what came of it, and what became of the rest."""
+"""Describe the outcome of a finished digest: its result, and what happens to the remaining rows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,21 +13,23 @@ AGENTS_NAMED = 5
 
 
 class DigestOutcomes:
+    """Adds to a finished digest the note that describes its outcome."""
+
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def ended(self, digest: Digest, gathered: DigestRows, drafts: Drafts, texts: Texts) -> Digest:
-        """The digest with the most important thing as its note, and what else is to be known after it."""
-        note = self._note(digest, gathered, texts)
-        more = self._more(gathered, drafts, texts)
-        if note.code == "digest_done_few" and _capped(drafts):
-            # There is material for more: that it is one agent's is said after it.
+    def finish(self, digest: Digest, gathered: DigestRows, drafts: Drafts, texts: Texts) -> Digest:
+        """Return the digest with its outcome as the note, and further details in the parameters of the note."""
+        note = self._choose_note(digest, gathered, texts)
+        more = self._list_details(gathered, drafts, texts)
+        if note.code == "digest_done_few" and _note_capped(drafts):
+            # There is material for more insights. A detail says that it is from one agent.
             note = replace(note, code="digest_done")
         told: list[Json] = [one.to_json() for one in more]
         params = {**note.params, "more": told} if told else note.params
         return replace(digest, note=note.code, note_params=params)
 
-    def _note(self, digest: Digest, gathered: DigestRows, texts: Texts) -> Note:
+    def _choose_note(self, digest: Digest, gathered: DigestRows, texts: Texts) -> Note:
         rows, insights = gathered.rows, len(texts.insights)
         params: dict[str, Json] = {"insights": insights, "rows": rows, "wanted": self._settings.digest_min_insights}
         if rows == 0 and gathered.unsettled:
@@ -47,14 +49,14 @@ class DigestOutcomes:
         few = insights < self._settings.digest_min_insights
         return Note(code="digest_done_few" if few else "digest_done", params=params)
 
-    def _more(self, gathered: DigestRows, drafts: Drafts, texts: Texts) -> list[Note]:
-        capped = [*_waiting(drafts), *_capped(drafts)]
+    def _list_details(self, gathered: DigestRows, drafts: Drafts, texts: Texts) -> list[Note]:
+        capped = [*_note_waiting(drafts), *_note_capped(drafts)]
         if texts.insights or not gathered.candidates:
             return capped
-        return [*_why_none(gathered, drafts), *self._left(gathered), *capped]
+        return [*_explain_none(gathered, drafts), *self._note_remaining(gathered), *capped]
 
-    def _left(self, gathered: DigestRows) -> Sequence[Note]:
-        """What is looked at again, and what was looked at for the last time."""
+    def _note_remaining(self, gathered: DigestRows) -> Sequence[Note]:
+        """Return how many rows the next digest considers again, and how many no digest considers any more."""
         looks = self._settings.digest_looks
         spent = sum(gathered.considered[log_id] + 1 >= looks for log_id in gathered.complete)
         stay = gathered.rows - spent
@@ -62,20 +64,21 @@ class DigestOutcomes:
         return [*told, *([Note(code="digest_spent", params={"count": spent, "looks": looks})] if spent else [])]
 
 
-def _why_none(gathered: DigestRows, drafts: Drafts) -> list[Note]:
+def _explain_none(gathered: DigestRows, drafts: Drafts) -> list[Note]:
+    """Return why there are no insights, if the note does not say so."""
     if drafts.drafts:
         return [Note(code="digest_why_refused")]
     return [] if gathered.without_vector else [Note(code="digest_why_alike")]
 
 
-def _waiting(drafts: Drafts) -> list[Note]:
-    """How many more are supported than shown."""
+def _note_waiting(drafts: Drafts) -> list[Note]:
+    """Return how many further clusters were good enough for an insight."""
     count = drafts.report.get("waiting")
     return [Note(code="digest_waiting", params={"count": count})] if isinstance(count, int) and count else []
 
 
-def _capped(drafts: Drafts) -> list[Note]:
-    """Whose insights were left out so that others are heard."""
+def _note_capped(drafts: Drafts) -> list[Note]:
+    """Return the agents whose insights were left out because of the limit per agent."""
     found = drafts.report.get("capped")
     counts = {name: count for name, count in found.items() if isinstance(count, int)} if isinstance(found, dict) else {}
     if not counts:

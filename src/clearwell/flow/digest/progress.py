@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from clearwell.ports import Clock, DigestRuns, Run
+from clearwell.ports import Clock, DigestAttempt, DigestRuns
 from clearwell.records import Json
 
 STAGES = {
@@ -24,9 +24,9 @@ class TakenOver(Exception):
 class Progress:
     """Reports every stage, and within a stage at most every 300 ms."""
 
-    def __init__(self, runs: DigestRuns, run: Run, clock: Clock) -> None:
+    def __init__(self, runs: DigestRuns, attempt: DigestAttempt, clock: Clock) -> None:
         self._runs = runs
-        self._run = run
+        self._attempt = attempt
         self._clock = clock
         self._reported: tuple[str, datetime] | None = None
 
@@ -39,5 +39,5 @@ class Progress:
         share = min(1.0, done / of) if of else 0.0
         said: dict[str, Json] = {"done": done, "of": of, **params}
         self._reported = stage, now
-        if not await self._runs.report(self._run, progress=start + (end - start) * share, note=stage, params=said):
+        if not await self._runs.report(self._attempt, progress=start + (end - start) * share, note=stage, params=said):
             raise TakenOver

@@ -1,4 +1,4 @@
-"""Requests: people ask for digests and read them. Agents can do neither."""
+"""Request and read digests. Only people can do this, not agents."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -23,7 +23,7 @@ from clearwell.vocabulary import AuditAction
 
 
 class DigestRequests:
-    """Adds digests that people ask for, and reads them back with their insights."""
+    """Adds requested digests, and reads digests with their insights."""
 
     def __init__(
         self, store: DigestStore, idempotency: IdempotencyStore, events: EventPublisher, clock: Clock, ids: Ids
@@ -51,7 +51,10 @@ class DigestRequests:
         return UUID(str(answer["id"])), DigestStatus(str(answer["status"]))
 
     async def get(self, digest_id: UUID, *, by: Principal, group_id: str | None = None) -> Digest:
-        """One digest with its insights. Without a group it is found by its id, if the caller's key covers its group."""
+        """Return a digest with its insights. Raises NotFound if it does not exist.
+
+        Without a group, the digest is found by its id, if the caller's key covers its group.
+        """
         require_right(by, Right.REVIEW, Right.ADMIN)
         if group_id is None:
             group_id = await self._find_group(digest_id, by)
@@ -66,7 +69,7 @@ class DigestRequests:
     async def page(
         self, group_id: str, *, by: Principal, before: UUID | None = None, limit: int = 50
     ) -> Sequence[Digest]:
-        """A group's digests, newest first, without their insights."""
+        """Return a page of the digests of a group, newest first, without their insights."""
         require_right(by, Right.REVIEW, Right.ADMIN)
         require_group_covered(by, limits.require_group(group_id))
         return await self._store.page(group_id, before=before, limit=limit)

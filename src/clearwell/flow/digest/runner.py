@@ -17,13 +17,13 @@ from clearwell.flow.digest.summaries import InsightComposer, Texts, problem_para
 from clearwell.flow.events.publisher import EventPublisher
 from clearwell.ports import (
     Clock,
+    DigestAttempt,
     DigestMaterial,
     DigestRuns,
     Embedder,
     Ids,
     KnownVector,
     OpenDigest,
-    Run,
     StatementComparison,
 )
 from clearwell.records import AuditEvent, Digest, DigestCandidate, EventType, Json
@@ -65,7 +65,7 @@ class DigestRunner:
         self._endings = DigestOutcomes(settings)
 
     async def find_due(self) -> Sequence[OpenDigest]:
-        """The digests that are due and that no other worker has, oldest first."""
+        """Return the digests that are due and not leased by another worker, oldest first."""
         return await self._runs.find_due(at=self._clock.now())
 
     async def run(self, group_id: str, digest_id: UUID) -> datetime | None:
@@ -73,90 +73,94 @@ class DigestRunner:
         digest = await self._runs.claim(group_id, digest_id, at=self._clock.now(), until=self._lease_end())
         if digest is None:
             return None
-        run = Run(group_id=group_id, digest_id=digest_id, attempt=digest.attempts)
-        renewal = asyncio.create_task(self._renew_lease(run), name="digest lease")
+        attempt = DigestAttempt(group_id=group_id, digest_id=digest_id, number=digest.attempts)
+        renewal = asyncio.create_task(self._renew_lease(attempt), name="digest lease")
         try:
-            return await self._attempt(run, digest)
+            return await self._attempt(attempt, digest)
         except asyncio.CancelledError:
-            await asyncio.shield(self._release(run))
+            await asyncio.shield(self._release(attempt))
             raise
         finally:
             renewal.cancel()
 
-    async def _attempt(self, run: Run, digest: Digest) -> datetime | None:
+    async def _attempt(self, attempt: DigestAttempt, digest: Digest) -> datetime | None:
         try:
-            if run.attempt > self._settings.digest_attempts:
-                await self._give_up(run, "digest_gave_up", {"attempts": self._settings.digest_attempts})
+            if attempt.number > self._settings.digest_attempts:
+                await self._give_up(attempt, "digest_gave_up", {"attempts": self._settings.digest_attempts})
             else:
-                await self._make(run, digest)
+                await self._make(attempt, digest)
         except TakenOver:
-            log.info("digest taken over", digest_id=str(run.digest_id))
+            log.info("digest taken over", digest_id=str(attempt.digest_id))
         except Unavailable as error:
-            log.warning("digest failed", digest_id=str(run.digest_id), attempt=run.attempt, reason=error.code)
-            return await self._record_failure(run, error)
+            log.warning("digest failed", digest_id=str(attempt.digest_id), attempt=attempt.number, reason=error.code)
+            return await self._record_failure(attempt, error)
         except Exception as error:
             # The worker's loop: an unexpected failure is recorded and retried like any other.
-            log.exception("digest failed", digest_id=str(run.digest_id), attempt=run.attempt)
-            return await self._record_failure(run, UnexpectedError("digest_error", reason=type(error).__name__))
+            log.exception("digest failed", digest_id=str(attempt.digest_id), attempt=attempt.number)
+            return await self._record_failure(attempt, UnexpectedError("digest_error", reason=type(error).__name__))
         return None
 
     def _lease_end(self) -> datetime:
         return self._clock.now() + timedelta(seconds=self._settings.digest_stalled_seconds)
 
-    async def _renew_lease(self, run: Run) -> None:
+    async def _renew_lease(self, attempt: DigestAttempt) -> None:
         """Extend the lease while the attempt runs. If the extensions stop, another worker begins the next attempt."""
         while True:
             await asyncio.sleep(self._settings.digest_stalled_seconds / RENEWALS_PER_LEASE)
             try:
-                await self._runs.renew(run, until=self._lease_end())
+                await self._runs.renew(attempt, until=self._lease_end())
             except Unavailable as error:
-                log.warning("digest lease not renewed", digest_id=str(run.digest_id), reason=error.code)
+                log.warning("digest lease not renewed", digest_id=str(attempt.digest_id), reason=error.code)
+            except Exception:
+                # As long as the attempt runs, so does its lease: otherwise two workers would make one digest.
+                log.exception("digest lease not renewed", digest_id=str(attempt.digest_id))
 
-    async def _release(self, run: Run) -> None:
+    async def _release(self, attempt: DigestAttempt) -> None:
         try:
-            await self._runs.release(run)
+            await self._runs.release(attempt)
         except Unavailable as error:
-            log.warning("digest lease not released", digest_id=str(run.digest_id), reason=error.code)
+            log.warning("digest lease not released", digest_id=str(attempt.digest_id), reason=error.code)
 
-    async def _make(self, run: Run, digest: Digest) -> None:
-        progress = Progress(self._runs, run, self._clock)
-        last_try = run.attempt >= self._settings.digest_attempts
-        gathered = await self._reading.gather(run.group_id, progress, last_try=last_try)
-        candidates = await self._reading.in_own_words(gathered.candidates, progress)
+    async def _make(self, attempt: DigestAttempt, digest: Digest) -> None:
+        progress = Progress(self._runs, attempt, self._clock)
+        last_try = attempt.number >= self._settings.digest_attempts
+        gathered = await self._reading.gather(attempt.group_id, progress, last_try=last_try)
+        candidates = await self._reading.reembed_without_boilerplate(gathered.candidates, progress)
         await progress.report("digest_stage_clustering", statements=len(candidates))
-        drafts = await self._make_drafts(run.group_id, candidates)
-        allowed = await self._drop_refused(run.group_id, drafts.drafts)
-        texts = await self._writing.write(run, allowed, progress, at=self._clock.now())
+        drafts = await self._make_drafts(attempt.group_id, candidates)
+        allowed = await self._drop_refused(attempt.group_id, drafts.drafts)
+        texts = await self._writing.write(attempt, allowed, progress, at=self._clock.now())
         await progress.report("digest_stage_saving")
         made = replace(
-            self._endings.ended(digest, gathered, drafts, texts),
+            self._endings.finish(digest, gathered, drafts, texts),
             report=self._make_report(drafts, gathered, texts),
             finished_at=self._clock.now(),
         )
         considered = gathered.complete
         event = self._make_event(
-            run, AuditAction.MAKE_DIGEST, {"insights": len(texts.insights), "rows": len(considered)}
+            attempt, AuditAction.MAKE_DIGEST, {"insights": len(texts.insights), "rows": len(considered)}
         )
-        if not await self._runs.finish(run, made, texts.insights, considered=considered, event=event):
+        if not await self._runs.finish(attempt, made, texts.insights, considered=considered, event=event):
             raise TakenOver
         self._events.publish(
             EventType.DIGEST_MADE,
-            run.group_id,
-            digest_id=str(run.digest_id),
+            attempt.group_id,
+            digest_id=str(attempt.digest_id),
             insights=len(texts.insights),
             rows=len(considered),
         )
 
     async def _make_drafts(self, group_id: str, candidates: Sequence[DigestCandidate]) -> Drafts:
         model, settings = self._embedder.model, self._settings
-        known = [_make_known_text(one) for one in await self._material.verified(group_id, model)]
-        pending = [_make_known_text(one) for one in await self._material.undecided(group_id, model)]
+        known = [_make_known_text(one) for one in await self._material.list_verified(group_id, model)]
+        pending = [_make_known_text(one) for one in await self._material.list_undecided(group_id, model)]
         rejected = [
             RejectedText(reason=one.reason, at=one.at, embedding=one.embedding)
-            for one in await self._material.rejected(group_id, model)
+            for one in await self._material.list_rejected(group_id, model)
         ]
         reliability = {
-            agent: _compute_reliability(*ends) for agent, ends in (await self._material.decided(group_id)).items()
+            agent: _compute_reliability(*ends)
+            for agent, ends in (await self._material.count_decisions(group_id)).items()
         }
         limits = DraftLimits(
             min_insights=settings.digest_min_insights,
@@ -182,7 +186,9 @@ class DigestRunner:
 
     async def _drop_refused(self, group_id: str, drafts: Sequence[Draft]) -> list[Draft]:
         """Drop drafts with a value that was refused in the meantime. Their rows stay candidates."""
-        refused = [any(await self._reading.refused(group_id, [one.text for one in made.sources])) for made in drafts]
+        refused = [
+            any(await self._reading.find_refused(group_id, [one.text for one in made.sources])) for made in drafts
+        ]
         return [made for made, no in zip(drafts, refused, strict=True) if not no]
 
     def _make_report(self, drafts: Drafts, gathered: DigestRows, texts: Texts) -> dict[str, Json]:
@@ -195,36 +201,36 @@ class DigestRunner:
             "uncited_sentences": texts.dropped,
         }
 
-    async def _record_failure(self, run: Run, error: ClearwellError) -> datetime | None:
-        if run.attempt >= self._settings.digest_attempts:
-            params: dict[str, Json] = {"attempts": run.attempt, **problem_params(error)}
-            await self._give_up(run, "digest_failed", params)
+    async def _record_failure(self, attempt: DigestAttempt, error: ClearwellError) -> datetime | None:
+        if attempt.number >= self._settings.digest_attempts:
+            params: dict[str, Json] = {"attempts": attempt.number, **problem_params(error)}
+            await self._give_up(attempt, "digest_failed", params)
             return None
-        pause = timedelta(seconds=self._settings.digest_retry_seconds * 2 ** (run.attempt - 1))
+        pause = timedelta(seconds=self._settings.digest_retry_seconds * 2 ** (attempt.number - 1))
         again = self._clock.now() + min(pause, LONGEST_PAUSE)
-        params = {"attempt": run.attempt, "attempts": self._settings.digest_attempts, **problem_params(error)}
-        await self._runs.postpone(run, again=again, note="digest_put_off", params=params)
+        params = {"attempt": attempt.number, "attempts": self._settings.digest_attempts, **problem_params(error)}
+        await self._runs.postpone(attempt, again=again, note="digest_put_off", params=params)
         return again
 
-    async def _give_up(self, run: Run, note: str, params: dict[str, Json]) -> None:
-        event = self._make_event(run, AuditAction.GIVE_UP_DIGEST, {"attempts": run.attempt})
-        await self._runs.fail(run, at=self._clock.now(), note=note, params=params, event=event)
+    async def _give_up(self, attempt: DigestAttempt, note: str, params: dict[str, Json]) -> None:
+        event = self._make_event(attempt, AuditAction.GIVE_UP_DIGEST, {"attempts": attempt.number})
+        await self._runs.fail(attempt, at=self._clock.now(), note=note, params=params, event=event)
         self._events.publish(
             EventType.DIGEST_FAILED,
-            run.group_id,
-            digest_id=str(run.digest_id),
+            attempt.group_id,
+            digest_id=str(attempt.digest_id),
             reason=note,
             attempts=params.get("attempts"),
         )
 
-    def _make_event(self, run: Run, action: AuditAction, detail: dict[str, Json]) -> AuditEvent:
+    def _make_event(self, attempt: DigestAttempt, action: AuditAction, detail: dict[str, Json]) -> AuditEvent:
         return AuditEvent(
             id=self._ids.new(),
-            group_id=run.group_id,
+            group_id=attempt.group_id,
             at=self._clock.now(),
             actor=ACTOR,
             action=action.value,
-            subject=f"digest {run.digest_id}",
+            subject=f"digest {attempt.digest_id}",
             detail=detail,
         )
 

@@ -1,4 +1,4 @@
-"""The schedule: which digests are due. Of the ticks that were missed, the last one gets a digest."""
+"""Schedule digests. If several ticks were missed, only the last one gets a digest."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -8,7 +8,7 @@ import structlog
 from croniter import CroniterError, croniter
 
 from clearwell.flow.events.publisher import EventPublisher
-from clearwell.ports import Clock, DigestRuns, Due, Ids, Schedule
+from clearwell.ports import AddDueResult, Clock, DigestRuns, Ids, Schedule
 from clearwell.records import AuditEvent, Digest, DigestStatus, EventType
 from clearwell.settings import Settings
 from clearwell.vocabulary import AuditAction
@@ -16,6 +16,11 @@ from clearwell.vocabulary import AuditAction
 log = structlog.get_logger(__name__)
 ACTOR = "schedule"
 EVERY_HOUR = ("*", "*/1")
+
+
+def resolve_schedule(cron: str | None, zone: str | None, settings: Settings) -> tuple[str, str]:
+    """Return the schedule and the time zone in force: those of a group, or of the settings where it has none."""
+    return settings.digest_cron if cron is None else cron, zone or settings.digest_zone
 
 
 def find_latest_tick(cron: str, zone: str, now: datetime) -> datetime | None:
@@ -56,7 +61,7 @@ def _is_repeated(tick: datetime) -> bool:
 
 
 class DigestScheduler:
-    """Adds the digests that are due by the schedules of the groups, each in its time zone."""
+    """Adds the digests that are due by the schedule of each group, in its time zone."""
 
     def __init__(self, runs: DigestRuns, events: EventPublisher, clock: Clock, ids: Ids, settings: Settings) -> None:
         self._runs = runs
@@ -67,14 +72,14 @@ class DigestScheduler:
         self._done: dict[str, datetime] = {}
 
     async def add_due_digests(self) -> list[UUID]:
-        """Add a digest for every group whose last tick has had none."""
+        """Add a digest for every group without one for its last tick, and return their ids."""
         now = self._clock.now()
-        added = [await self._add_due(schedule, now) for schedule in await self._runs.schedules()]
+        added = [await self._add_due(schedule, now) for schedule in await self._runs.list_schedules()]
         return [digest_id for digest_id in added if digest_id is not None]
 
     async def _add_due(self, schedule: Schedule, now: datetime) -> UUID | None:
-        cron = self._settings.digest_cron if schedule.cron is None else schedule.cron
-        tick = find_latest_tick(cron, schedule.zone or self._settings.digest_zone, now)
+        cron, zone = resolve_schedule(schedule.cron, schedule.zone, self._settings)
+        tick = find_latest_tick(cron, zone, now)
         if tick is None or tick < schedule.since or self._done.get(schedule.group_id) == tick:
             return None
         digest = Digest(
@@ -86,9 +91,9 @@ class DigestScheduler:
             due_at=tick,
         )
         added = await self._runs.add_due(digest, event=self._make_event(digest))
-        if added is not Due.BUSY:
+        if added is not AddDueResult.BUSY:
             self._done[schedule.group_id] = tick
-        if added is not Due.ADDED:
+        if added is not AddDueResult.ADDED:
             return None
         self._events.publish(EventType.DIGEST_REQUESTED, digest.group_id, digest_id=str(digest.id), by=ACTOR)
         return digest.id

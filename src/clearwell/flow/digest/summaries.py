@@ -1,4 +1,4 @@
-"""The headlines of insights: by a language model where there is one, else the statement of the best source."""
+"""Compose insights from drafts. A language model writes the headline; without one, the best source is quoted."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,10 @@ from uuid import UUID
 
 from clearwell.errors import ClearwellError, EmbedderUnavailable, WriterUnavailable
 from clearwell.flow.digest.drafting import Draft
-from clearwell.flow.digest.drafting.drafts import CONTRADICTION
 from clearwell.flow.digest.inventions import find_invented
 from clearwell.flow.digest.material import MaterialReader
 from clearwell.flow.digest.progress import Progress
-from clearwell.ports import Embedder, Ids, InsightWriter, Run
+from clearwell.ports import DigestAttempt, Embedder, Ids, InsightWriter
 from clearwell.records import (
     Contradiction,
     DigestCandidate,
@@ -28,14 +27,15 @@ from clearwell.records import (
     WriterSource,
     Written,
 )
-from clearwell.text.flags import flags_of
+from clearwell.text.flags import find_flags
 from clearwell.text.hidden_text import escaped
+from clearwell.vocabulary import Flag
 
 AT_ONCE = 2
 SHOWN = 20
-"""Sources that a writer is shown."""
+"""Maximum number of sources that the writer receives."""
 AROUND = 300
-"""Characters of a passage before and behind a statement."""
+"""Number of characters before and after a statement that the writer receives with it."""
 ABOUT_ONE = frozenset(
     {
         "writer_nonsense",
@@ -46,14 +46,13 @@ ABOUT_ONE = frozenset(
         "writer_invented",
     }
 )
-"""Failures that say nothing about the next question."""
-NOT_JUDGED = "self_consistency_not_checked"
+"""Errors that concern one draft only. After any other, the model is not asked again."""
 CLOSED = "。！？；…”』」"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Texts:
-    """The insights of a digest, and why some of them are quoted though there is a writer."""
+    """The insights of a digest, and why some of them are quoted although there is a writer."""
 
     insights: Sequence[Insight]
     problem: WriterUnavailable | None = None
@@ -62,17 +61,21 @@ class Texts:
 
 
 class InsightComposer:
+    """Composes insights: headline, vector, flags and notes."""
+
     def __init__(self, writer: InsightWriter | None, reading: MaterialReader, embedder: Embedder, ids: Ids) -> None:
         self._writer = writer
         self._reading = reading
         self._embedder = embedder
         self._ids = ids
 
-    async def write(self, run: Run, drafts: Sequence[Draft], progress: Progress, *, at: datetime) -> Texts:
-        """One insight a draft, in their order."""
-        answers = await self._answers(run.group_id, drafts, progress)
-        made = [self._insight(run, one, answer, at) for one, answer in zip(drafts, answers, strict=True)]
-        vectors = await self._vectors(made, drafts)
+    async def write(
+        self, attempt: DigestAttempt, drafts: Sequence[Draft], progress: Progress, *, at: datetime
+    ) -> Texts:
+        """Return one insight for each draft, in the same order."""
+        answers = await self._ask_writer(attempt.group_id, drafts, progress)
+        made = [self._make_insight(attempt, one, answer, at) for one, answer in zip(drafts, answers, strict=True)]
+        vectors = await self._embed(made, drafts)
         model = self._embedder.model
         problems = [one for one in answers if isinstance(one, WriterUnavailable)]
         return Texts(
@@ -84,10 +87,13 @@ class InsightComposer:
             dropped=sum(one.dropped for one in answers if isinstance(one, Written)),
         )
 
-    async def _answers(
+    async def _ask_writer(
         self, group_id: str, drafts: Sequence[Draft], progress: Progress
     ) -> list[Written | WriterUnavailable | None]:
-        """What the model wrote, or why it did not; None where there is no model. One that is down is not asked on."""
+        """Return for each draft what the model wrote, or its error; None if there is no model.
+
+        If the model is down, it is not asked for the remaining drafts.
+        """
         answers: list[Written | WriterUnavailable | None] = []
         down: WriterUnavailable | None = None
         for start in range(0, len(drafts), AT_ONCE):
@@ -115,38 +121,43 @@ class InsightComposer:
     async def _check(
         self, model: str, group_id: str, written: Written, sources: Sequence[WriterSource]
     ) -> Written | WriterUnavailable:
-        """What was written, without refused values, or why it cannot be used: it has a value that no source has."""
-        refused = await self._reading.refused(group_id, [one.text for one in written.sentences])
+        """Return what was written without the sentences that have a refused value.
+
+        Returns an error if nothing is left, or if the text has a value or a name that no source has.
+        """
+        refused = await self._reading.find_refused(group_id, [one.text for one in written.sentences])
         sentences = tuple(one for one, no in zip(written.sentences, refused, strict=True) if not no)
         if not sentences:
             return WriterUnavailable("writer_refused_value", model=model)
         seen = [f"{source.statement}\n{source.passage}" for source in sources]
-        invented = find_invented(joined(sentences), seen)
+        invented = find_invented(join_sentences(sentences), seen)
         if invented:
             return WriterUnavailable("writer_invented", model=model, values=escaped(", ".join(invented)))
         return replace(written, sentences=sentences, dropped=written.dropped + sum(refused))
 
-    def _insight(self, run: Run, draft: Draft, answer: Written | WriterUnavailable | None, at: datetime) -> Insight:
+    def _make_insight(
+        self, attempt: DigestAttempt, draft: Draft, answer: Written | WriterUnavailable | None, at: datetime
+    ) -> Insight:
         written = answer if isinstance(answer, Written) else None
-        sentences = _sentences(draft, written)
-        summary = joined(sentences)
+        sentences = _make_sentences(draft, written)
+        summary = join_sentences(sentences)
         return Insight(
             id=self._ids.new(),
-            group_id=run.group_id,
-            digest_id=run.digest_id,
+            group_id=attempt.group_id,
+            digest_id=attempt.digest_id,
             version=1,
             state=InsightState.PENDING,
             summary=summary,
             written_by=Writer.EXTRACTIVE if written is None else Writer.MODEL,
-            sources=tuple(_source(one, draft) for one in draft.sources),
-            contradictions=_contradictions(draft, written),
-            flags=_flags(draft, written, summary),
+            sources=tuple(_make_source(one, draft) for one in draft.sources),
+            contradictions=_collect_contradictions(draft, written),
+            flags=_collect_flags(draft, written, summary),
             support=draft.support,
             score=draft.score,
             created_at=at,
             changed_at=at,
             sentences=sentences,
-            notes=_notes(draft, answer),
+            notes=_make_notes(draft, answer),
             sides=tuple(
                 InsightSide(
                     statement=escaped(side.best.headline).strip(),
@@ -157,16 +168,16 @@ class InsightComposer:
             ),
         )
 
-    async def _vectors(self, made: Sequence[Insight], drafts: Sequence[Draft]) -> Sequence[Vector]:
-        """Of the words where that can be; the middle of the sources is nearly the same."""
+    async def _embed(self, made: Sequence[Insight], drafts: Sequence[Draft]) -> Sequence[Vector]:
+        """Embed the summaries. If the model does not respond, use the mean vectors of the drafts."""
         try:
             return await self._embedder.embed([one.summary for one in made]) if made else []
         except EmbedderUnavailable:
             return [one.embedding for one in drafts]
 
 
-def joined(sentences: Sequence[Sentence]) -> str:
-    """The sentences as one text: after Chinese ones there is no space."""
+def join_sentences(sentences: Sequence[Sentence]) -> str:
+    """Return the sentences as one text, without spaces after Chinese sentences."""
     text = ""
     for sentence in sentences:
         said = escaped(sentence.text).strip()
@@ -182,13 +193,13 @@ def _make_writer_source(one: DigestCandidate, contents: Mapping[UUID, str]) -> W
     )
 
 
-def _sentences(draft: Draft, written: Written | None) -> tuple[Sentence, ...]:
+def _make_sentences(draft: Draft, written: Written | None) -> tuple[Sentence, ...]:
     if written is None:
         return (Sentence(text=escaped(draft.summary).strip(), sources=(draft.best.log_id,)),)
     return tuple(replace(one, text=escaped(one.text).strip()) for one in written.sentences)
 
 
-def _source(one: DigestCandidate, draft: Draft) -> InsightSource:
+def _make_source(one: DigestCandidate, draft: Draft) -> InsightSource:
     return InsightSource(
         log_id=one.log_id,
         agent_id=one.agent_id,
@@ -208,25 +219,27 @@ def _source(one: DigestCandidate, draft: Draft) -> InsightSource:
     )
 
 
-def _contradictions(draft: Draft, written: Written | None) -> tuple[Contradiction, ...]:
-    """Those that were measured, and those that only the model saw."""
+def _collect_contradictions(draft: Draft, written: Written | None) -> tuple[Contradiction, ...]:
+    """Return the measured contradictions, and those that only the model found."""
     found: dict[frozenset[UUID], Contradiction] = {}
     for one in (*draft.contradictions, *(() if written is None else written.contradictions)):
         found.setdefault(frozenset({one.of, one.against}), one)
     return tuple(found.values())
 
 
-def _flags(draft: Draft, written: Written | None, summary: str) -> tuple[str, ...]:
-    """The draft's, those of a model's words, and a contradiction that only the model saw.
+def _collect_flags(draft: Draft, written: Written | None, summary: str) -> tuple[str, ...]:
+    """Return the flags of the draft and of the model's text, and the flag of a contradiction that only the model found.
 
-    That nobody judged its sources says nothing of an insight: it is so of every one where there is no judge.
+    The flag that sources were not judged is dropped: without a judge, every insight would have it.
     """
-    found = [] if written is None else flags_of(summary, {})
-    seen = [CONTRADICTION] if written is not None and written.contradictions else []
-    return tuple(flag for flag in dict.fromkeys([*seen, *draft.flags, *found]) if flag != NOT_JUDGED)
+    found = [] if written is None else find_flags(summary, {})
+    seen = [Flag.CONTRADICTION] if written is not None and written.contradictions else []
+    return tuple(
+        flag for flag in dict.fromkeys([*seen, *draft.flags, *found]) if flag != Flag.SELF_CONSISTENCY_NOT_CHECKED
+    )
 
 
-def _notes(draft: Draft, answer: Written | WriterUnavailable | None) -> tuple[Note, ...]:
+def _make_notes(draft: Draft, answer: Written | WriterUnavailable | None) -> tuple[Note, ...]:
     notes: list[Note] = []
     if draft.near_rejected is not None:
         near = draft.near_rejected
@@ -238,5 +251,5 @@ def _notes(draft: Draft, answer: Written | WriterUnavailable | None) -> tuple[No
 
 
 def problem_params(error: ClearwellError) -> dict[str, Json]:
-    """An error within a stored sentence: by its code, so that it can be said in either language."""
+    """Return the code and the parameters of an error, for a stored note. So it can be shown in either language."""
     return {"problem_code": error.code, "problem_params": {name: str(of) for name, of in error.params.items()}}

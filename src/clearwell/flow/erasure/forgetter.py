@@ -17,7 +17,17 @@ from clearwell.flow.access.permissions import require_group_covered, require_rig
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.erasure.planning import ErasurePlanner
 from clearwell.ports import Clock, ErasureStore, EventStore, Ids, RecallStore, Signer, WorkingStore
-from clearwell.records import ErasurePlan, ForgetReceipt, ForgetSelector, Json, Principal, Right, StoredForget
+from clearwell.records import (
+    UNASSIGNED,
+    ErasurePlan,
+    ForgetReceipt,
+    ForgetSelector,
+    Json,
+    Principal,
+    Right,
+    StoredForget,
+    read_token_moment,
+)
 from clearwell.vocabulary import AuditAction
 
 log = structlog.get_logger(__name__)
@@ -57,18 +67,24 @@ class Forgetter:
         """Return everything that ``forget`` would touch, with the token to do so."""
         _require_operator(by, group_id)
         _check(selector)
-        return await self._planner.plan(group_id, selector)
+        return await self._planner.plan(group_id, selector, until=self._ids.new(), groups=by.groups)
 
     async def forget(self, group_id: str, selector: ForgetSelector, *, token: str, by: Principal) -> ForgetReceipt:
-        """Forget what was previewed, or nothing if that has changed since. A repeated call returns the receipt."""
+        """Forget what was previewed, and outputs that came later and are named by the selector or copy it.
+
+        Raises Conflict, and forgets nothing, if memories, insights, decisions or older outputs were added that the
+        preview did not have. A repeated call returns the receipt.
+        """
         _require_operator(by, group_id)
         _check(selector)
-        plan = await self._planner.plan(group_id, selector)
+        until = read_token_moment(token) or self._ids.new()
+        plan = await self._planner.plan(group_id, selector, until=until, groups=by.groups)
         if plan.token != token or not plan.things:
             done = await self._erasure.find(group_id, token)
             if done is not None:
                 return await self._finish(done)
-            raise Conflict("forget_changed", current={"token": plan.token, "things": plan.things})
+            current = await self._planner.plan(group_id, selector, until=self._ids.new(), groups=by.groups)
+            raise Conflict("forget_changed", current={"token": current.token, "things": current.things})
         receipt = self._make_receipt(group_id, selector, plan, by)
         counts: dict[str, Json] = {**plan.counts}
         event = self._audit_events.make(
@@ -91,7 +107,7 @@ class Forgetter:
             await self._finish(stored)
         return len(unfinished)
 
-    async def watch(self) -> None:
+    async def watch(self, *, seconds: float = WATCH_SECONDS) -> None:
         """Drop the texts of this process whenever something was forgotten in any process, until cancelled."""
         unread = False
         while True:
@@ -102,7 +118,13 @@ class Forgetter:
                 if not unread:
                     log.warning("forgets not read", reason=error.code)
                 unread = True
-            await asyncio.sleep(WATCH_SECONDS)
+            except Exception:
+                # The watch must outlive a failure. Until it can read again, nothing that was forgotten may be kept.
+                clear_text_caches()
+                if not unread:
+                    log.exception("forgets not read")
+                unread = True
+            await asyncio.sleep(seconds)
 
     async def notice(self) -> bool:
         """Drop the texts of this process if something was forgotten since the last call."""
@@ -121,6 +143,8 @@ class Forgetter:
                 await self._working.remove(receipt.group_id, log_id)
             await self._recalls.forget(receipt.group_id, [*receipt.outputs, *receipt.memories], agents=stored.agents)
             await self._events.delete(receipt.group_id)
+            if receipt.originals:
+                await self._events.delete(UNASSIGNED)
             await self._erasure.finish(receipt.group_id, receipt.id, at=self._clock.now())
         return receipt
 
@@ -132,9 +156,10 @@ class Forgetter:
             at=self._clock.now(),
             by=by.name,
             counts=plan.counts,
-            outputs=plan.outputs,
+            outputs=(*plan.outputs, *plan.later),
             memories=plan.memories,
             released=plan.released,
+            originals=plan.originals,
             tombstones=len(plan.value_hashes),
             public_key=self._signer.public_key,
         )
@@ -145,7 +170,7 @@ def _require_operator(by: Principal, group_id: str) -> None:
     """Require a person with the right to administer the group. The reserved group is allowed, too."""
     require_right(by, Right.ADMIN)
     if by.agent_id is not None:
-        raise NotAllowed("agent_forgets_nothing", name=by.name, agent=by.agent_id)
+        raise NotAllowed("agent_forgets_nothing", name=by.title, agent=by.agent_id)
     limits.require_id(group_id, "group_id")
     require_group_covered(by, group_id)
 

@@ -1,15 +1,22 @@
 """The plan of a forget: everything in a group that holds what is to be forgotten, or rests on it."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
-from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.offload import offload
 from clearwell.ports import ErasureStore
-from clearwell.records import STATEMENT_KINDS, ErasableOutput, ErasableText, ErasurePlan, ForgetSelector
-from clearwell.text.normalisation import find_values, find_whole_values, normalise
+from clearwell.records import STATEMENT_KINDS, UNASSIGNED, ErasableOutput, ErasableText, ErasurePlan, ForgetSelector
+from clearwell.text.normalisation import (
+    find_metadata_values,
+    find_spellings,
+    find_values,
+    find_whole_values,
+    list_metadata_texts,
+    normalise,
+)
 from clearwell.text.segments import segment
 
 SHORTEST_PART: Final = 8
@@ -17,10 +24,13 @@ SHORTEST_PART: Final = 8
 
 
 @dataclass(slots=True)
-class Found:
-    """What was found so far."""
+class ErasureFindings:
+    """Everything that an erasure has found so far."""
 
+    until: UUID
+    """What came later is removed, but not followed."""
     outputs: set[UUID] = field(default_factory=set)
+    later: set[UUID] = field(default_factory=set)
     insights: set[UUID] = field(default_factory=set)
     promotions: set[UUID] = field(default_factory=set)
     memories: set[UUID] = field(default_factory=set)
@@ -29,22 +39,31 @@ class Found:
     sources: set[UUID] = field(default_factory=set)
     """What a memory that is forgotten was made from."""
     all_outputs: set[UUID] = field(default_factory=set)
+    assigned_from: dict[UUID, UUID] = field(default_factory=dict)
+    """The outputs of the reserved group that outputs were assigned from."""
 
     @property
     def ids(self) -> set[UUID]:
-        return self.outputs | self.insights | self.promotions | self.memories
+        return self.outputs | self.later | self.insights | self.promotions | self.memories
 
 
 class ErasurePlanner:
     """Finds what a forget touches. It reads every text of the group, because copies have no link to the original."""
 
-    def __init__(self, erasure: ErasureStore, knowledge: Knowledge) -> None:
+    def __init__(self, erasure: ErasureStore, hasher: ValueHasher) -> None:
         self._erasure = erasure
-        self._knowledge = knowledge
+        self._hasher = hasher
 
-    async def plan(self, group_id: str, selector: ForgetSelector) -> ErasurePlan:
-        """Find everything that holds what the selector names."""
-        found = Found()
+    async def plan(
+        self, group_id: str, selector: ForgetSelector, *, until: UUID, groups: Set[str] | None
+    ) -> ErasurePlan:
+        """Find everything that holds what the selector names.
+
+        Outputs with later ids than ``until`` are found as well, but what they say is not followed: who sends them
+        could otherwise have other outputs erased that nobody saw in the preview. ``groups`` are those whose rows may
+        be listed if they were assigned from the same outputs; None is all.
+        """
+        found = ErasureFindings(until=until)
         insights = await self._erasure.insights(group_id)
         promotions = await self._erasure.promotions(group_id)
         subject = None if selector.subject is None else normalise(selector.subject)
@@ -53,10 +72,37 @@ class ErasurePlanner:
             await offload(_size(page), _seed_outputs, page, selector, subject, found)
         async for page in self._erasure.outputs(group_id):
             await offload(_size(page), _find_copies, page, found)
+        await self._find_later(group_id, selector, subject, found)
         self._follow(insights, promotions, found, subject=subject, everything=selector.everything)
         decisions = await self._erasure.decisions(group_id)
         found.decisions = {one.id for one in decisions if selector.everything or _touches(one, found, subject)}
-        return await self._complete(group_id, selector, subject, insights, found)
+        plan = await self._complete(group_id, selector, subject, insights, found)
+        # Once more, as the last thing: what arrived while the plan was made has been settled, perhaps with its text.
+        await self._find_later(group_id, selector, subject, found)
+        plan = replace(plan, later=_sorted(found.later))
+        return await self._add_assigned(group_id, plan, found, groups)
+
+    async def _add_assigned(
+        self, group_id: str, plan: ErasurePlan, found: ErasureFindings, groups: Set[str] | None
+    ) -> ErasurePlan:
+        """Add the outputs that forgotten ones were assigned from, and list what else was assigned from them."""
+        if group_id == UNASSIGNED:
+            named, originals = list(plan.outputs), list[UUID]()
+        else:
+            removed = (*plan.outputs, *plan.later)
+            named = [found.assigned_from[one] for one in removed if one in found.assigned_from]
+            originals = list(await self._erasure.find_originals(named)) if named else []
+        if not named:
+            return plan
+        copies = await self._erasure.find_assigned(named, among=groups)
+        elsewhere = tuple(one for one in copies if one.group_id != group_id)
+        return replace(plan, originals=_sorted(originals), assigned_elsewhere=elsewhere)
+
+    async def _find_later(
+        self, group_id: str, selector: ForgetSelector, subject: str | None, found: ErasureFindings
+    ) -> None:
+        async for page in self._erasure.outputs(group_id, after=found.until):
+            await offload(_size(page), _add_later, page, selector, subject, found)
 
     def _seed_memories(
         self,
@@ -64,7 +110,7 @@ class ErasurePlanner:
         subject: str | None,
         insights: Sequence[ErasableText],
         promotions: Sequence[tuple[UUID, ErasableText]],
-        found: Found,
+        found: ErasureFindings,
     ) -> None:
         """Find the memories that are named or contain the subject, and with a memory what it was made from."""
         sources = {one.id: one.refers_to for one in insights}
@@ -74,7 +120,7 @@ class ErasurePlanner:
                 found.values.update(value for text in promotion.texts for value in _find_own_values(text, None))
                 for origin in promotion.refers_to:
                     found.sources |= {origin, *sources.get(origin, ())}
-            elif subject is not None and any(subject in normalise(text) for text in promotion.texts):
+            elif subject is not None and any(_contains(text, subject) for text in promotion.texts):
                 found.memories.add(memory_id)
                 found.values.update(value for text in promotion.texts for value in _find_own_values(text, subject))
 
@@ -82,7 +128,7 @@ class ErasurePlanner:
         self,
         insights: Sequence[ErasableText],
         promotions: Sequence[tuple[UUID, ErasableText]],
-        found: Found,
+        found: ErasureFindings,
         *,
         subject: str | None,
         everything: bool,
@@ -103,9 +149,9 @@ class ErasurePlanner:
         selector: ForgetSelector,
         subject: str | None,
         insights: Sequence[ErasableText],
-        found: Found,
+        found: ErasureFindings,
     ) -> ErasurePlan:
-        hashes = {value: await self._knowledge.hash_value(group_id, value) for value in sorted(found.values)}
+        hashes = {value: await self._hasher.hash_value(group_id, value) for value in sorted(found.values)}
         verdicts = await self._erasure.quoting_verdicts(group_id)
         rejected = await self._erasure.tombstones(group_id)
         prompt, personas = await self._erasure.profiles(group_id)
@@ -134,7 +180,7 @@ class ErasurePlanner:
             verdicts_of=_sorted(
                 one.id
                 for one in verdicts
-                if one.id not in found.outputs
+                if one.id not in found.outputs | found.later
                 and (
                     one.refers_to & (found.ids | replaced) or any(_mentions(text, found, subject) for text in one.texts)
                 )
@@ -142,7 +188,8 @@ class ErasurePlanner:
             tombstones=_sorted(replaced),
             agents=tuple(sorted(agents)),
             profile=bool(prompt) and (selector.everything or _mentions(prompt, found, subject)),
-            released=_sorted((sources & found.all_outputs) - found.outputs),
+            released=_sorted((sources & found.all_outputs) - found.outputs - found.later),
+            until=found.until,
             value_hashes=tuple(hashes.values()),
         )
 
@@ -151,29 +198,55 @@ def _size(page: Sequence[ErasableOutput]) -> int:
     return sum(len(output.content) for output in page)
 
 
-def _seed_outputs(page: Sequence[ErasableOutput], selector: ForgetSelector, subject: str | None, found: Found) -> None:
+def _seed_outputs(
+    page: Sequence[ErasableOutput], selector: ForgetSelector, subject: str | None, found: ErasureFindings
+) -> None:
     for output in page:
         found.all_outputs.add(output.id)
-        named = (
-            selector.everything
-            or output.id == selector.log_id
-            or output.id in found.sources
-            or (selector.session_id is not None and output.session_id == selector.session_id)
-            or (selector.agent_id is not None and output.agent_id == selector.agent_id)
-            or (subject is not None and (subject in normalise(output.content) or subject in normalise(output.extra)))
-        )
-        if named:
+        if output.assigned_from is not None:
+            found.assigned_from[output.id] = output.assigned_from
+        if output.id <= found.until and _is_named(output, selector, subject, found):
             found.outputs.add(output.id)
             # The sources of a memory are removed, but only the text of the memory itself must not come back.
             if selector.memory_id is None:
                 found.values.update(_find_own_values(output.content, subject))
 
 
-def _find_copies(page: Sequence[ErasableOutput], found: Found) -> None:
+def _is_named(output: ErasableOutput, selector: ForgetSelector, subject: str | None, found: ErasureFindings) -> bool:
+    return (
+        selector.everything
+        or output.id == selector.log_id
+        or output.id in found.sources
+        or (selector.session_id is not None and output.session_id == selector.session_id)
+        or (selector.agent_id is not None and output.agent_id == selector.agent_id)
+        or (subject is not None and (_contains(output.content, subject) or _contains(output.extra, subject)))
+    )
+
+
+def _add_later(
+    page: Sequence[ErasableOutput], selector: ForgetSelector, subject: str | None, found: ErasureFindings
+) -> None:
+    """Add the outputs that came later and are named by the selector, or say one of the values."""
+    for output in page:
+        if output.assigned_from is not None:
+            found.assigned_from[output.id] = output.assigned_from
+        if output.id not in found.later and (
+            _is_named(output, selector, subject, found) or not found.values.isdisjoint(_find_said(output))
+        ):
+            found.later.add(output.id)
+
+
+def _find_copies(page: Sequence[ErasableOutput], found: ErasureFindings) -> None:
     """Add the outputs that say one of the values in other places."""
     for output in page:
-        if output.id not in found.outputs and not found.values.isdisjoint(find_values(output.content)):
+        known = output.id in found.outputs or output.id > found.until
+        if not known and not found.values.isdisjoint(_find_said(output)):
             found.outputs.add(output.id)
+
+
+def _find_said(output: ErasableOutput) -> list[str]:
+    """What an output says, in its text and in its metadata."""
+    return [*find_values(output.content), *find_metadata_values(list_metadata_texts(output.metadata))]
 
 
 def _find_own_values(content: str, subject: str | None) -> list[str]:
@@ -189,17 +262,22 @@ def _find_own_values(content: str, subject: str | None) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def _touches(one: ErasableText, found: Found, subject: str | None) -> bool:
+def _touches(one: ErasableText, found: ErasureFindings, subject: str | None) -> bool:
     return not one.refers_to.isdisjoint(found.ids) or any(_mentions(text, found, subject) for text in one.texts)
 
 
-def _mentions(text: str, found: Found, subject: str | None) -> bool:
+def _mentions(text: str, found: ErasureFindings, subject: str | None) -> bool:
     if not text:
         return False
-    plain = normalise(text)
-    return (subject is not None and subject in plain) or any(
-        value in plain for value in found.values if len(value) >= SHORTEST_PART
+    return any(
+        (subject is not None and subject in plain)
+        or any(value in plain for value in found.values if len(value) >= SHORTEST_PART)
+        for plain in find_spellings(text)
     )
+
+
+def _contains(text: str, subject: str) -> bool:
+    return any(subject in plain for plain in find_spellings(text))
 
 
 def _sorted(ids: Iterable[UUID]) -> tuple[UUID, ...]:

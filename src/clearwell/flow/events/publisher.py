@@ -66,7 +66,7 @@ class EventPublisher:
             return
         self._waiting.append(event)
         if self._timer is None and self._writing is None:
-            self._timer = asyncio.get_running_loop().call_later(WRITE_DELAY, self._start_writing)
+            self._collect()
 
     def publish_output(self, event_type: EventType, output: Capture, **data: Json) -> None:
         """Publish what happened to an output, with its ids."""
@@ -82,23 +82,34 @@ class EventPublisher:
         )
 
     async def flush(self) -> None:
-        """Wait until everything published so far is written or dropped."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._start_writing()
-        if self._writing is not None:
-            await asyncio.wait([self._writing])
+        """Wait until everything is written or dropped, also what is published meanwhile."""
+        while self._timer is not None or self._writing is not None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._start_writing()
+            if self._writing is not None:
+                await asyncio.wait([self._writing])
+
+    def _collect(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(WRITE_DELAY, self._start_writing)
 
     def _start_writing(self) -> None:
         self._timer = None
         self._writing = asyncio.create_task(self._write_waiting(), name="write events")
 
     async def _write_waiting(self) -> None:
+        """Write what waits now. What is published meanwhile is collected again, so that a steady flow is written in
+        batches and not one by one."""
+        left = len(self._waiting)
         try:
-            while self._waiting:
-                await self._write([self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))])
+            while left:
+                batch = [self._waiting.popleft() for _ in range(min(BATCH, left))]
+                left -= len(batch)
+                await self._write(batch)
         finally:
             self._writing = None
+            if self._waiting:
+                self._collect()
 
     async def _write(self, events: Sequence[Event]) -> None:
         gaps, now = list(self._gaps), self._clock.now()

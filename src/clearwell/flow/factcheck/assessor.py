@@ -15,9 +15,9 @@ from clearwell.ports import Embedder, StatementComparison
 from clearwell.records import AssessedEvidence, Assessment, Evidence, FactCheckMethod, Relation, Stance
 from clearwell.text.segments import bare_text, segment
 
-MOST_STATEMENTS: Final = 12
+MAX_STATEMENTS: Final = 12
 """Statements of one piece of evidence that are compared."""
-MOST_COMPARED: Final = 63
+MAX_COMPARED: Final = 63
 """Statements of all evidence that are compared: with the claim, as many as one request to an embedding API takes."""
 _STANCES: Final = {Relation.SAME: Stance.SUPPORTS, Relation.CONFLICT: Stance.CONTRADICTS}
 
@@ -41,7 +41,7 @@ class RuleAssessor:
 
     async def assess(self, claim: str, evidence: Sequence[Evidence]) -> Assessment:
         size = sum(len(piece.content) for piece in evidence)
-        statements = (await offload(size, _read_statements, evidence))[:MOST_COMPARED]
+        statements = (await offload(size, _read_statements, evidence))[:MAX_COMPARED]
         if not statements:
             return Assessment()
         vector, *others = await self._embedder.embed([claim, *(one.text for one in statements)])
@@ -86,5 +86,5 @@ def _split(piece: Evidence) -> list[_Statement]:
         return [_Statement(piece.number, content.strip(), " ".join(content.split()))]
     return [
         _Statement(piece.number, content[one.start : one.end], bare_text(content, one))
-        for one in segments[:MOST_STATEMENTS]
+        for one in segments[:MAX_STATEMENTS]
     ]

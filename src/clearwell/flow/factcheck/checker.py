@@ -15,7 +15,7 @@ from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.factcheck.claims import select_claims
 from clearwell.flow.factcheck.ratings import drop_repetitions, rate, rate_failed
 from clearwell.flow.factcheck.report import NODE_TYPE, format_fact_check
-from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions, plan_retrieval
+from clearwell.flow.retrieval.options import MAX_RESULTS, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.messages import Language
 from clearwell.ports import Clock, EvidenceAssessor
@@ -37,7 +37,7 @@ from clearwell.text.sentences import cut_around, find_all_sentences
 
 log = structlog.get_logger(__name__)
 
-MOST_EVIDENCE: Final = 10
+MAX_EVIDENCE: Final = 10
 """Pieces of evidence for one claim, by default."""
 PASSAGE_CHARS: Final = 2_000
 """Characters of a memory that are held against a claim, around the place that is most like it."""
@@ -157,7 +157,7 @@ class FactChecker:
         self, claim: str, group_id: str, options: FactCheckOptions, failed: Unavailable | None
     ) -> "_ClaimRun":
         retrieval = await self._retriever.retrieve(claim, group_id, _make_query(options), record=False)
-        pieces = _select_pieces(retrieval.items, options.max_results or MOST_EVIDENCE)
+        pieces = _select_pieces(retrieval.items, options.max_results or MAX_EVIDENCE)
         assessment, failure = Assessment(), failed if pieces else None
         if pieces and failed is None:
             try:
@@ -180,9 +180,9 @@ class _ClaimRun:
 def _make_query(options: FactCheckOptions) -> RetrieveOptions:
     """Whole items of both tiers, and more than are used: verified ones are taken first."""
     most = options.max_results
-    limit = MOST_EVIDENCE if most is None else most
+    limit = MAX_EVIDENCE if most is None else most
     return RetrieveOptions(
-        max_results=most if most is not None and most < 1 else min(MOST_RESULTS, 2 * limit),
+        max_results=most if most is not None and most < 1 else min(MAX_RESULTS, 2 * limit),
         hot_limit=limit,
         cold_limit=limit,
         time_range_days=options.time_range_days,

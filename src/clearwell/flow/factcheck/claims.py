@@ -11,7 +11,7 @@ from clearwell.text.segments import bare_text, segment
 from clearwell.text.sentences import cut_at_sentence
 
 CLAIM: Final = "claim"
-MOST_CLAIMS: Final = 10
+MAX_CLAIMS: Final = 10
 MAX_CHARS: Final = 20_000
 """Characters of a text whose statements are read."""
 MAX_CLAIM_CHARS: Final = 1_000
@@ -33,7 +33,7 @@ def select_claims(claim: str | Sequence[str]) -> SelectedClaims:
     for text in given:
         limits.require_text(text, CLAIM, max_bytes=4 * MAX_CHARS)
     found = list(dict.fromkeys(statement for text in given for statement in _read_statements(text[:MAX_CHARS])))
-    return SelectedClaims(tuple(found[:MOST_CLAIMS]), max(0, len(found) - MOST_CLAIMS))
+    return SelectedClaims(tuple(found[:MAX_CLAIMS]), max(0, len(found) - MAX_CLAIMS))
 
 
 def read_claims(state: Mapping[str, object]) -> tuple[str, str | list[str]]:

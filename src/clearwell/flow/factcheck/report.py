@@ -20,7 +20,7 @@ from clearwell.text.sentences import cut_at_sentence
 NODE_TYPE: Final = "fact_check"
 HEADING: Final = "## 事实核查 / Fact check"
 ENDS: Final = ".。!！?？;； "
-MOST_CHARS: Final = 500
+MAX_CHARS: Final = 500
 """Characters of a memory that is cited without a sentence."""
 _CLAIM: Final = re.compile(r"<claim>(.*?)</claim>", re.DOTALL)
 
@@ -106,6 +106,6 @@ def is_report(node_type: str | None, content: str) -> bool:
 
 
 def _format_citation(number: int, citation: Citation, item: ContextItem, language: Language) -> str:
-    text = citation.sentence or cut_at_sentence(item.content, MOST_CHARS)
+    text = citation.sentence or cut_at_sentence(item.content, MAX_CHARS)
     label = f"{format_label(item, language)} · {say(f'stance_{citation.stance}', language)}"
     return f"{number}. [{label}] {fence(item.id, text)}"

@@ -6,7 +6,7 @@ Next: ``flow.retrieval`` can return the entry; ``flow.digest`` considers the row
 
 ``policies`` says what each node type may become. ``segmentation`` makes the statements of an output: the claims and
 decisions in it, each with its place and its vector. ``candidates`` holds a capture on its way and what it is compared
-with, ``checks`` the checks, ``echo`` recognises repeated memories, ``knowledge`` reads what the group already knows,
+with, ``checks`` the checks, ``echo`` recognises repeated memories, ``known_texts`` reads what the group already knows,
 ``neighbours`` the verified memories that are like a text, and ``pipeline`` runs the checks in their order.
 ``admission`` runs the pipeline for rows and records the result, ``queue`` does so off the caller's path, and
 ``requeue`` starts it again. ``override`` lets a person admit what was refused. ``redaction`` removes from verdicts what

@@ -19,7 +19,7 @@ from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.candidates import Candidate
 from clearwell.flow.ingress.echo import OwnText
-from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.known_texts import KnownTextReader
 from clearwell.flow.ingress.pipeline import IngressPipeline
 from clearwell.flow.ingress.segmentation import (
     PROBE,
@@ -29,6 +29,7 @@ from clearwell.flow.ingress.segmentation import (
     place_statements,
     segment_output,
 )
+from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.offload import offload
 from clearwell.ports import (
     AdmissionBatch,
@@ -52,13 +53,14 @@ from clearwell.records import (
     Judgement,
     Outcome,
     QuarantineRow,
+    Tombstone,
     Vector,
     Verdict,
     WorkingEntry,
 )
 from clearwell.settings import Settings
 from clearwell.text.segments import SEGMENTER_VERSION
-from clearwell.vocabulary import AuditAction
+from clearwell.vocabulary import AuditAction, IngressCheck
 
 JudgeAnswer: TypeAlias = Judgement | Verdict
 """What the judge found, or the verdict that it gave no answer at the last try."""
@@ -69,7 +71,7 @@ SPENT = frozenset({"judge_budget_spent", "judge_day_spent"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admitted:
+class BatchResult:
     """Which rows this process had to admit, and which of them wait for the judge."""
 
     claimed: frozenset[UUID]
@@ -83,7 +85,8 @@ class Admitter:
         self,
         admissions: AdmissionStore,
         working: WorkingStore,
-        knowledge: Knowledge,
+        known_texts: KnownTextReader,
+        hasher: ValueHasher,
         comparison: StatementComparison,
         embedder: Embedder,
         judge: Judge | None,
@@ -94,12 +97,13 @@ class Admitter:
         settings: Settings,
         lease: Lease,
     ) -> None:
-        self.lease = lease
+        self._lease = lease
         self._audit_events = audit_events
         self._admissions = admissions
         self._working = working
-        self._knowledge = knowledge
-        self._pipeline = IngressPipeline(knowledge, comparison, embedder, settings, judged=judge is not None)
+        self._known_texts = known_texts
+        self._hasher = hasher
+        self._pipeline = IngressPipeline(known_texts, comparison, embedder, settings, judged=judge is not None)
         self._embedder = embedder
         self._judge = judge
         self._judge_resumes_at: datetime | None = None
@@ -108,33 +112,37 @@ class Admitter:
         self._clock = clock
         self._settings = settings
 
-    async def admit(
+    async def admit_batch(
         self, group_id: str, log_ids: Sequence[UUID], answers: Mapping[UUID, JudgeAnswer] | None = None
-    ) -> Admitted:
+    ) -> BatchResult:
         """Lease the pending rows among these and settle them, but for those that a judge must see first.
 
         ``answers`` has what the judge said of rows that came before as ``to_judge``.
         """
-        rows = await self._admissions.claim(group_id, log_ids, self.lease)
-        candidates = [await self._pipeline.check_text(row) for row in rows]
+        rows = await self._admissions.claim(group_id, log_ids, self._lease)
+        hashes = {row.id: await self._known_texts.hash_capture(row) for row in rows}
+        forgotten = await self._known_texts.find_forgotten(group_id, hashes)
+        candidates = [await self._check(row, forgotten.get(row.id)) for row in rows]
         refused = [candidate for candidate in candidates if candidate.failed]
         passing = [candidate for candidate in candidates if not candidate.failed]
         if refused:
-            await self._refuse(group_id, refused)
+            await self._settle_refused(group_id, refused, hashes)
         to_judge: list[Capture] = []
         if passing:
             answered = [_add_answer(one, (answers or {}).get(one.capture.id)) for one in passing]
-            to_judge = await self._admit(group_id, await self._pipeline.embed(answered))
-        return Admitted(claimed=frozenset(row.id for row in rows), to_judge=to_judge)
+            to_judge = await self._compare_and_settle(group_id, await self._pipeline.embed(answered), hashes)
+        return BatchResult(claimed=frozenset(row.id for row in rows), to_judge=to_judge)
 
     async def dry_run(self, capture: Capture) -> DryRun:
         """Run the checks on a text without storing it. The judge is not asked, because each question costs money."""
-        candidate = await self._pipeline.check_text(capture)
+        hashes = {capture.id: await self._known_texts.hash_capture(capture)}
+        forgotten = await self._known_texts.find_forgotten(capture.group_id, hashes)
+        candidate = await self._check(capture, forgotten.get(capture.id))
         if not candidate.failed:
             (candidate,) = await self._pipeline.embed([candidate])
-            live = await self._knowledge.read_entries(capture.group_id)
-            candidate = await self._pipeline.compare(candidate, await self._knowledge.gather(candidate, live), live)
-        unasked = {checks.SELF_CONSISTENCY} if self._pipeline.awaits_judge(candidate) else set()
+            live = await self._known_texts.read_entries(capture.group_id)
+            candidate = await self._pipeline.compare(candidate, await self._known_texts.gather(candidate, live), live)
+        unasked = {IngressCheck.SELF_CONSISTENCY} if self._pipeline.awaits_judge(candidate) else set()
         candidate = self._pipeline.conclude(candidate)
         verdicts = [_mark_not_asked(one) if one.check in unasked else one for one in candidate.verdicts]
         refused = any(one.outcome is Outcome.FAIL for one in verdicts)
@@ -142,7 +150,7 @@ class Admitter:
             admission=Admission.REFUSED if refused else Admission.ADMITTED, verdicts=verdicts, flags=candidate.flags
         )
 
-    async def admit_refused(self, row: QuarantineRow, verdict: Verdict, event: AuditEvent) -> bool:
+    async def override_refusal(self, row: QuarantineRow, verdict: Verdict, event: AuditEvent) -> bool:
         """Admit a refused row at a person's request, and record the event. Returns False if it is no longer refused.
 
         The row keeps its verdicts and flags. Raises Conflict if a tombstone rejects its text.
@@ -156,7 +164,7 @@ class Admitter:
             flags=row.flags,
         )
         (candidate,) = await self._pipeline.embed([candidate])
-        hashes = await self._knowledge.hash_values(capture.group_id, capture.content, candidate.own.text)
+        hashes = await self._hasher.hash_values(capture.group_id, capture.content, candidate.own.text)
         candidate = replace(candidate, verdicts=[*row.verdicts, verdict], flags=tuple(dict.fromkeys(candidate.flags)))
         settled = replace(self._make_settled(candidate), state=Admission.ADMITTED)
         async with self._admissions.open(capture.group_id, []) as batch:
@@ -190,27 +198,15 @@ class Admitter:
         resumes_at = self._judge_resumes_at
         return resumes_at if resumes_at is not None and resumes_at > self._clock.now() else None
 
-    async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        """End the leases on these rows and try them again later."""
-        await self._admissions.postpone(group_id, log_ids, self.lease)
-
-    async def renew(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        """Renew the leases on these rows."""
-        await self._admissions.renew(group_id, log_ids, self.lease)
-
-    async def release(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        """End the leases on these rows, so that another process can take them at once."""
-        await self._admissions.release(group_id, log_ids, self.lease)
-
     async def record_failure(self, group_id: str, log_id: UUID, error: Exception) -> None:
         """Record that the admission of one row failed by itself, and refuse the row after the last attempt.
 
         An embedder that refuses every text says nothing about the row, which is only postponed.
         """
         if isinstance(error, Unavailable) and not await self._embedder_answers():
-            await self._admissions.postpone(group_id, [log_id], self.lease)
+            await self._admissions.postpone(group_id, [log_id], self._lease)
             return
-        failures = await self._admissions.fail(group_id, log_id, self.lease)
+        failures = await self._admissions.fail(group_id, log_id, self._lease)
         if failures >= self._settings.admission_attempts:
             await self._give_up(group_id, log_id, failures, error)
 
@@ -223,7 +219,7 @@ class Admitter:
 
     async def _give_up(self, group_id: str, log_id: UUID, failures: int, error: Exception) -> None:
         verdict = Verdict(
-            check=checks.ADMISSION,
+            check=IngressCheck.ADMISSION,
             outcome=Outcome.FAIL,
             reason="verdict_admission_failed",
             value=failures,
@@ -235,7 +231,7 @@ class Admitter:
         refused = AdmissionResult(log_id=log_id, state=Admission.REFUSED, at=now, verdicts=verdicts)
         async with self._admissions.open(group_id, [log_id]) as batch:
             settled = [refused] if log_id in batch.pending else []
-            await self._settle(batch, group_id, settled, {})
+            await self._record_results(batch, group_id, settled, {})
         for result in settled:
             self._counters.count_admission(group_id, None, result.state, result.verdicts)
             self._events.publish(
@@ -250,7 +246,7 @@ class Admitter:
             self._judge_resumes_at = now + timedelta(seconds=error.retry_after)
         last = tries >= self._settings.judge_attempts
         verdict = Verdict(
-            check=checks.SELF_CONSISTENCY,
+            check=IngressCheck.SELF_CONSISTENCY,
             outcome=Outcome.FAIL if last else Outcome.PENDING,
             reason="verdict_judge_gave_up" if last else "verdict_judge_pending",
             value=tries,
@@ -261,31 +257,55 @@ class Admitter:
         if last:
             return verdict
         wait = timedelta(seconds=error.retry_after) if error.retry_after else None
-        await self._admissions.hold(capture.group_id, capture.id, verdict, tries=tries, wait=wait, lease=self.lease)
+        await self._admissions.hold(capture.group_id, capture.id, verdict, tries=tries, wait=wait, lease=self._lease)
         return None
 
-    async def _refuse(self, group_id: str, candidates: Sequence[Candidate]) -> None:
+    async def _check(self, capture: Capture, forgotten: Tombstone | None) -> Candidate:
+        """Run the checks that need nothing but the capture, unless it says a forgotten value."""
+        if forgotten is not None:
+            return self._pipeline.refuse_forgotten(capture, forgotten)
+        return await self._pipeline.check_text(capture)
+
+    async def _settle_refused(
+        self, group_id: str, candidates: Sequence[Candidate], hashes: Mapping[UUID, Sequence[bytes]]
+    ) -> None:
         async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
-            still = [candidate for candidate in candidates if candidate.capture.id in batch.pending]
+            still = await self._recheck(group_id, candidates, hashes, batch)
             settled = [self._make_settled(self._pipeline.conclude(one)) for one in still]
-            await self._settle(batch, group_id, settled, _list_captors(candidates))
+            await self._record_results(batch, group_id, settled, _list_captors(candidates))
         self._report(candidates, settled)
 
-    async def _admit(self, group_id: str, candidates: Sequence[Candidate]) -> list[Capture]:
+    async def _recheck(
+        self,
+        group_id: str,
+        candidates: Sequence[Candidate],
+        hashes: Mapping[UUID, Sequence[bytes]],
+        batch: AdmissionBatch,
+    ) -> list[Candidate]:
+        """The candidates that are still pending. What was forgotten since they were checked is refused now."""
+        still = {one.capture.id: one for one in candidates if one.capture.id in batch.pending}
+        forgotten = await self._known_texts.find_forgotten(group_id, {one: hashes[one] for one in still}, batch)
+        refused = {one: self._pipeline.refuse_forgotten(still[one].capture, forgotten[one]) for one in forgotten}
+        return list((still | refused).values())
+
+    async def _compare_and_settle(
+        self, group_id: str, candidates: Sequence[Candidate], hashes: Mapping[UUID, Sequence[bytes]]
+    ) -> list[Capture]:
         """Compare candidates with what the group knows and settle them. Returns those that the judge must see first.
 
         Nothing inside the transaction takes another connection to the database.
         """
         settled: list[AdmissionResult] = []
         to_judge: list[Capture] = []
-        live = await self._knowledge.read_entries(group_id)
-        gathered = [await self._knowledge.gather(candidate, live) for candidate in candidates]
+        live = await self._known_texts.read_entries(group_id)
+        gathered = {one.capture.id: await self._known_texts.gather(one, live) for one in candidates}
         async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
-            live = await self._knowledge.read_entries(group_id)
-            for candidate, known_before in zip(candidates, gathered, strict=True):
-                if candidate.capture.id not in batch.pending:
-                    continue
-                compared = await self._pipeline.compare(candidate, known_before, live, batch)
+            live = await self._known_texts.read_entries(group_id)
+            for candidate in await self._recheck(group_id, candidates, hashes, batch):
+                compared = candidate
+                if not candidate.failed:
+                    known_before = gathered[candidate.capture.id]
+                    compared = await self._pipeline.compare(candidate, known_before, live, batch)
                 if self._pipeline.awaits_judge(compared):
                     to_judge.append(compared.capture)
                     continue
@@ -294,11 +314,11 @@ class Admitter:
                     entry = self._make_entry(compared, settled[-1])
                     await self._working.push(entry)
                     live.insert(0, entry)
-            await self._settle(batch, group_id, settled, _list_captors(candidates))
+            await self._record_results(batch, group_id, settled, _list_captors(candidates))
         self._report(candidates, settled)
         return to_judge
 
-    async def _settle(
+    async def _record_results(
         self,
         batch: AdmissionBatch,
         group_id: str,

@@ -23,22 +23,16 @@ from clearwell.records import (
     Layer,
     Outcome,
     Relation,
+    Tombstone,
     TombstoneKind,
     Verdict,
 )
 from clearwell.settings import Settings
 from clearwell.text.characters import measure_width
-from clearwell.text.flags import INSTRUCTION_LIKE
-from clearwell.text.machine_address import speaks_to_machine
+from clearwell.text.injection import detect_injection
 from clearwell.text.sentences import cut_at_sentence
+from clearwell.vocabulary import Flag, IngressCheck
 
-CONFIDENCE, LENGTH, INSTRUCTION, SUBSTANCE = "confidence", "length", "instruction", "substance"
-TOMBSTONE, ECHO = "tombstone", "echo"
-NON_DUPLICATE, SELF_CONSISTENCY, NODE_TYPE = "non_duplicate", "self_consistency", "node_type"
-ADMISSION = "admission"
-"""Not a check: the verdict of a row whose checks could not be run, or that a person admitted."""
-NOT_CHECKED_FLAG, CONFLICT_FLAG, NEAR_REJECTED_FLAG = "self_consistency_not_checked", "conflict", "near_rejected"
-CITES_FLAG = "cites_memory"
 LONGEST_SHOWN = 10**15
 LONGEST_QUOTED = 300
 
@@ -62,7 +56,7 @@ def check_node_type(capture: Capture, settings: Settings) -> Verdict | None:
     if policy_of(capture.node_type, settings).admit:
         return None
     params = {"node_type": capture.node_type}
-    return Verdict(check=NODE_TYPE, outcome=Outcome.FAIL, reason="verdict_node_type", params=params)
+    return Verdict(check=IngressCheck.NODE_TYPE, outcome=Outcome.FAIL, reason="verdict_node_type", params=params)
 
 
 def check_confidence(candidate: Candidate, settings: Settings) -> Verdict:
@@ -71,7 +65,7 @@ def check_confidence(candidate: Candidate, settings: Settings) -> Verdict:
     stated = metadata.get("confidence", metadata.get("confidence_score"))
 
     def verdict(outcome: Outcome, reason: str, value: Json) -> Verdict:
-        return Verdict(check=CONFIDENCE, outcome=outcome, reason=reason, value=value, threshold=threshold)
+        return Verdict(check=IngressCheck.CONFIDENCE, outcome=outcome, reason=reason, value=value, threshold=threshold)
 
     if stated is None:
         outcome = Outcome.FAIL if settings.require_confidence else Outcome.PASS
@@ -101,18 +95,18 @@ def check_length(candidate: Candidate, settings: Settings) -> Verdict:
     width = measure_width(" ".join(candidate.capture.content.split()))
     outcome = Outcome.PASS if width >= settings.min_width else Outcome.FAIL
     reason = "verdict_length_ok" if outcome is Outcome.PASS else "verdict_length_short"
-    return Verdict(check=LENGTH, outcome=outcome, reason=reason, value=width, threshold=settings.min_width)
+    return Verdict(check=IngressCheck.LENGTH, outcome=outcome, reason=reason, value=width, threshold=settings.min_width)
 
 
 def check_instruction(candidate: Candidate, settings: Settings) -> Verdict:
     """Text that speaks to the machine that reads it, instead of about the matter."""
-    flagged = INSTRUCTION_LIKE in candidate.flags
-    address = speaks_to_machine(echo.blank_fences(candidate.capture.content)) if flagged else None
+    flagged = Flag.INSTRUCTION_LIKE in candidate.flags
+    address = detect_injection(echo.blank_fences(candidate.capture.content)) if flagged else None
     if address is None:
-        return Verdict(check=INSTRUCTION, outcome=Outcome.PASS, reason="verdict_no_instruction")
+        return Verdict(check=IngressCheck.INSTRUCTION, outcome=Outcome.PASS, reason="verdict_no_instruction")
     refused = settings.refuse_instructions
     return Verdict(
-        check=INSTRUCTION,
+        check=IngressCheck.INSTRUCTION,
         outcome=Outcome.FAIL if refused else Outcome.FLAG,
         reason="verdict_instruction" if refused else "verdict_instruction_flagged",
         value=address.value,
@@ -125,9 +119,9 @@ def check_substance(candidate: Candidate, settings: Settings) -> Verdict:
     kinds = Counter(one.kind for one in candidate.segments)
     statements = sum(kinds[kind] for kind in STATEMENT_KINDS)
     if statements:
-        return Verdict(check=SUBSTANCE, outcome=Outcome.PASS, reason="verdict_substance", value=statements)
+        return Verdict(check=IngressCheck.SUBSTANCE, outcome=Outcome.PASS, reason="verdict_substance", value=statements)
     return Verdict(
-        check=SUBSTANCE,
+        check=IngressCheck.SUBSTANCE,
         outcome=Outcome.FAIL if settings.require_substance else Outcome.PASS,
         reason="verdict_no_substance",
         value=0,
@@ -138,22 +132,27 @@ def check_substance(candidate: Candidate, settings: Settings) -> Verdict:
 def check_tombstone(_: Candidate, known: Known, __: StatementComparison, settings: Settings) -> Verdict:
     """A value that a person rejected or forgot is refused; one that is only like a rejected one is flagged."""
     if known.tombstone is not None:
-        params = {"tombstone": str(known.tombstone.id), "why": known.tombstone.reason}
-        return Verdict(
-            check=TOMBSTONE, outcome=Outcome.FAIL, reason=STANDING_REASONS[known.tombstone.kind], params=params
-        )
+        return make_standing_verdict(known.tombstone)
     threshold = settings.near_rejected_similarity
     if known.near_rejected is not None and known.near_rejected[1] >= threshold:
         near, similarity = known.near_rejected
         return Verdict(
-            check=TOMBSTONE,
+            check=IngressCheck.TOMBSTONE,
             outcome=Outcome.FLAG,
             reason="verdict_near_rejected",
             value=round(similarity, 4),
             threshold=threshold,
             params={"tombstone": str(near.id), "why": near.reason},
         )
-    return Verdict(check=TOMBSTONE, outcome=Outcome.PASS, reason="verdict_no_tombstone")
+    return Verdict(check=IngressCheck.TOMBSTONE, outcome=Outcome.PASS, reason="verdict_no_tombstone")
+
+
+def make_standing_verdict(tombstone: Tombstone) -> Verdict:
+    """The verdict of an output that says the value of this tombstone."""
+    params = {"tombstone": str(tombstone.id), "why": tombstone.reason}
+    return Verdict(
+        check=IngressCheck.TOMBSTONE, outcome=Outcome.FAIL, reason=STANDING_REASONS[tombstone.kind], params=params
+    )
 
 
 def check_echo(candidate: Candidate, known: Known, comparison: StatementComparison, settings: Settings) -> Verdict:
@@ -170,13 +169,17 @@ def check_echo(candidate: Candidate, known: Known, comparison: StatementComparis
         of = dict.fromkeys(one.neighbour.sighting.entry_id for each in related for one in each.known)
         return _make_echo_verdict(None, None, list(of))
     value = round(found.share, 4) if known.recalled else None
-    return Verdict(check=ECHO, outcome=Outcome.PASS, reason="verdict_no_echo", value=value, threshold=threshold)
+    return Verdict(
+        check=IngressCheck.ECHO, outcome=Outcome.PASS, reason="verdict_no_echo", value=value, threshold=threshold
+    )
 
 
 def _make_echo_verdict(value: float | None, threshold: float | None, of: Sequence[UUID]) -> Verdict:
     params: dict[str, Json] = {"of": echo.name_first(of), "memories": [str(one) for one in of]}
     reason = "verdict_echo_reworded" if value is None else "verdict_echo"
-    return Verdict(check=ECHO, outcome=Outcome.FAIL, reason=reason, value=value, threshold=threshold, params=params)
+    return Verdict(
+        check=IngressCheck.ECHO, outcome=Outcome.FAIL, reason=reason, value=value, threshold=threshold, params=params
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,14 +253,21 @@ def _relate_text(text: str, neighbours: Sequence[Neighbour], comparison: Stateme
 def _make_new_verdict(known: Known, repeated: int, compared: int, settings: Settings) -> Verdict:
     threshold = settings.duplicate_similarity
     if not known.neighbours:
-        return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason="verdict_new_empty", threshold=threshold)
+        return Verdict(
+            check=IngressCheck.NON_DUPLICATE, outcome=Outcome.PASS, reason="verdict_new_empty", threshold=threshold
+        )
     nearest = round(known.neighbours[0].similarity, 4)
     reason = "verdict_new" if nearest < threshold else "verdict_new_in_fact"
     params: dict[str, Json] = {}
     if repeated:
         reason, params = "verdict_new_partly", {"repeated": repeated, "count": compared}
     return Verdict(
-        check=NON_DUPLICATE, outcome=Outcome.PASS, reason=reason, value=nearest, threshold=threshold, params=params
+        check=IngressCheck.NON_DUPLICATE,
+        outcome=Outcome.PASS,
+        reason=reason,
+        value=nearest,
+        threshold=threshold,
+        params=params,
     )
 
 
@@ -268,7 +278,7 @@ def _make_same_verdict(repeated: Sequence[Related], settings: Settings) -> Verdi
     others = dict.fromkeys(one.neighbour.sighting for one in repeated)
     first = repeated[0].neighbour.sighting
     return Verdict(
-        check=NON_DUPLICATE,
+        check=IngressCheck.NON_DUPLICATE,
         outcome=Outcome.FAIL,
         reason="verdict_same_statements",
         value=round(min(one.neighbour.similarity for one in repeated), 4),
@@ -295,7 +305,7 @@ def _make_relation_verdict(related: Related, settings: Settings) -> Verdict:
     if not same:
         params |= {"new": _shorten(related.text), "known": _shorten(neighbour.content)}
     return Verdict(
-        check=NON_DUPLICATE,
+        check=IngressCheck.NON_DUPLICATE,
         outcome=Outcome.FAIL if same else Outcome.FLAG,
         reason=RELATED_REASONS[comparison.relation, neighbour.sighting.layer],
         value=round(neighbour.similarity, 4),
@@ -314,27 +324,31 @@ def check_self_consistency(judgement: Judgement | None, settings: Settings) -> V
     """What the judge found; without a judge, that nobody looked."""
     if judgement is None:
         if settings.require_self_consistency:
-            return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.FAIL, reason="verdict_no_judge_required")
-        return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.NOT_CHECKED, reason="verdict_no_judge")
+            return Verdict(
+                check=IngressCheck.SELF_CONSISTENCY, outcome=Outcome.FAIL, reason="verdict_no_judge_required"
+            )
+        return Verdict(check=IngressCheck.SELF_CONSISTENCY, outcome=Outcome.NOT_CHECKED, reason="verdict_no_judge")
     if judgement.consistent:
-        return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.PASS, reason="verdict_consistent", value=True)
+        return Verdict(
+            check=IngressCheck.SELF_CONSISTENCY, outcome=Outcome.PASS, reason="verdict_consistent", value=True
+        )
     found = judgement.contradiction or judgement.hallucination or judgement.reason
     invented = judgement.hallucination and not judgement.contradiction
     reason = "verdict_hallucination" if invented else "verdict_contradiction"
     params = {"found": found[:300]}
-    return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.FAIL, reason=reason, value=False, params=params)
+    return Verdict(check=IngressCheck.SELF_CONSISTENCY, outcome=Outcome.FAIL, reason=reason, value=False, params=params)
 
 
 TEXT_CHECKS: Mapping[str, TextCheck] = {
-    CONFIDENCE: check_confidence,
-    LENGTH: check_length,
-    INSTRUCTION: check_instruction,
-    SUBSTANCE: check_substance,
+    IngressCheck.CONFIDENCE: check_confidence,
+    IngressCheck.LENGTH: check_length,
+    IngressCheck.INSTRUCTION: check_instruction,
+    IngressCheck.SUBSTANCE: check_substance,
 }
 GROUP_CHECKS: Mapping[str, GroupCheck] = {
-    TOMBSTONE: check_tombstone,
-    ECHO: check_echo,
-    NON_DUPLICATE: check_non_duplicate,
+    IngressCheck.TOMBSTONE: check_tombstone,
+    IngressCheck.ECHO: check_echo,
+    IngressCheck.NON_DUPLICATE: check_non_duplicate,
 }
 
 

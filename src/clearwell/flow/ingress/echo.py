@@ -31,14 +31,14 @@ BLANKS = dict.fromkeys(map(ord, "\u2800\u3164\uffa0"), " ")
 """Characters that are shown as nothing and are no white space."""
 SHINGLE = 5
 LONGEST = 20_000
-MOST_SENTENCES = 200
-MOST_COMPARED = 20
+MAX_SENTENCES = 200
+MAX_COMPARED = 20
 """Sentences that are nearly what was recalled; those that are exactly so cost nothing."""
-MOST_NEAR = 5
+MAX_NEAR = 5
 WHOLE_FENCE = 0.8
 SURELY_A_FENCE = 200
 ALIKE = 0.95
-LEAST_SHARED = 0.05
+MIN_SHARED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +153,15 @@ def measure_repeat(
     """Sentence by sentence: what stands in a recalled memory, but for small talk around it."""
     near = {} if len(text) > LONGEST else _near(text, recalled)
     sentences = _sentences(text) if near else []
-    if not near or len(sentences) > MOST_SENTENCES:
+    if not near or len(sentences) > MAX_SENTENCES:
         return Repeat(0.0)
     exact = {normal for known in near.values() for normal in normal_sentences[known]}
-    nearest = dict(list(near.items())[:MOST_NEAR])
+    nearest = dict(list(near.items())[:MAX_NEAR])
     found: dict[str, bool] = {}
     compared = 0
     for sentence in sentences:
         found[sentence] = normalise(sentence) in exact
-        if not found[sentence] and compared < MOST_COMPARED:
+        if not found[sentence] and compared < MAX_COMPARED:
             compared += 1
             found[sentence] = _repeats(sentence, nearest, comparison, threshold, talk)
     widths = {sentence: len(normalise(sentence)) for sentence in sentences}
@@ -210,7 +210,7 @@ def _near(text: str, recalled: Mapping[UUID, str]) -> dict[UUID, str]:
     own = shingles[text[:LONGEST]]
     shared = {memory_id: len(own & shingles[known[:LONGEST]]) for memory_id, known in recalled.items()}
     most_first = sorted(shared, key=lambda memory_id: -shared[memory_id])
-    return {one: recalled[one] for one in most_first if shared[one] > LEAST_SHARED * min(len(own), 200)}
+    return {one: recalled[one] for one in most_first if shared[one] > MIN_SHARED * min(len(own), 200)}
 
 
 @cache

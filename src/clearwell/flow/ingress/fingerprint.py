@@ -10,7 +10,8 @@ DECIDE: Final = (
     "filter_checks", "confidence_threshold", "require_confidence", "min_width", "refuse_instructions",
     "require_substance", "duplicate_similarity",
     "conflict_similarity", "near_rejected_similarity", "echo_coverage", "recall_seconds", "node_policies",
-    "require_self_consistency", "working_ttl_seconds", "working_size", "working_content_bytes", "embedder",
+    "require_self_consistency", "working_ttl_seconds", "working_size", "working_agent_share",
+    "working_content_bytes", "embedder",
     "embedding_model", "embedding_base_url", "judge_base_url", "judge_model", "judge_max_chars",
 )  # fmt: skip
 

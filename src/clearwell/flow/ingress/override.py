@@ -7,7 +7,6 @@ from clearwell.flow import limits
 from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.idempotency import run_once
-from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.admission import Admitter
 from clearwell.ports import AdmissionStore, IdempotencyStore, QuarantineStore
 from clearwell.records import (
@@ -20,7 +19,7 @@ from clearwell.records import (
     QuarantineRow,
     Verdict,
 )
-from clearwell.vocabulary import AuditAction
+from clearwell.vocabulary import AuditAction, IngressCheck
 
 
 class RefusalOverride:
@@ -43,7 +42,7 @@ class RefusalOverride:
         self._idempotency = idempotency
         self._audit_events = audit_events
 
-    async def admit(
+    async def override(
         self, group_id: str, log_id: UUID, *, by: Principal, reason: str | None, request: IdempotencyKey | None
     ) -> CaptureReceipt:
         """Admit a refused output. It keeps its verdicts, and gets one that names the person and the reason.
@@ -54,21 +53,18 @@ class RefusalOverride:
         reason = limits.require_reason(reason)
 
         async def act() -> Json:
-            await self._admit(group_id, log_id, by, reason)
+            row = await self._quarantine.get(group_id, log_id)
+            if row is None:
+                raise NotFound("row_not_found", id=log_id, group=group_id)
+            _require_refused(row)
+            event = self._audit_events.make(AuditAction.ADMIT, f"quarantine {log_id}", group_id, by=by.name)
+            if not await self._admitter.override_refusal(row, _make_verdict(by, reason), event):
+                raise Conflict("row_admitted", id=log_id)
             return True
 
         await run_once(self._idempotency, request, act)
         state, verdicts = (await self._admissions.read_receipts(group_id, [log_id]))[log_id]
         return CaptureReceipt(id=log_id, group_id=group_id, admission=state, verdicts=verdicts)
-
-    async def _admit(self, group_id: str, log_id: UUID, by: Principal, reason: str | None) -> None:
-        row = await self._quarantine.get(group_id, log_id)
-        if row is None:
-            raise NotFound("row_not_found", id=log_id, group=group_id)
-        _require_refused(row)
-        event = self._audit_events.make(AuditAction.ADMIT, f"quarantine {log_id}", group_id, by=by.name)
-        if not await self._admitter.admit_refused(row, _make_verdict(by, reason), event):
-            raise Conflict("row_admitted", id=log_id)
 
 
 def _require_refused(row: QuarantineRow) -> None:
@@ -80,7 +76,7 @@ def _require_refused(row: QuarantineRow) -> None:
 
 def _make_verdict(by: Principal, reason: str | None) -> Verdict:
     return Verdict(
-        check=checks.ADMISSION,
+        check=IngressCheck.ADMISSION,
         outcome=Outcome.PASS,
         reason="verdict_overridden" if reason is None else "verdict_overridden_why",
         params={"by": by.name, **({} if reason is None else {"why": reason})},

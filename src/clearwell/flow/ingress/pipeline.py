@@ -7,21 +7,23 @@ from uuid import UUID
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known
 from clearwell.flow.ingress.echo import OwnText, blank_fences
-from clearwell.flow.ingress.knowledge import AdmissionEvidence, Knowledge
+from clearwell.flow.ingress.known_texts import AdmissionEvidence, KnownTextReader
 from clearwell.flow.ingress.segmentation import (
+    SEVERAL,
     WHOLE,
     average_vectors,
     make_statements,
     mark_quotations,
-    read_compared_texts,
+    read_embedded_texts,
 )
 from clearwell.offload import offload
 from clearwell.ports import Embedder, StatementComparison, TombstoneLookup
-from clearwell.records import Capture, Layer, Outcome, Sighting, Vector, Verdict, WorkingEntry
+from clearwell.records import Capture, Layer, Outcome, Sighting, Tombstone, Vector, Verdict, WorkingEntry
 from clearwell.settings import Settings
-from clearwell.text.flags import flags_of
+from clearwell.text.flags import find_flags
 from clearwell.text.normalisation import remove_disguise
 from clearwell.text.segments import segment
+from clearwell.vocabulary import Flag, IngressCheck
 
 
 class IngressPipeline:
@@ -29,14 +31,14 @@ class IngressPipeline:
 
     def __init__(
         self,
-        knowledge: Knowledge,
+        known_texts: KnownTextReader,
         comparison: StatementComparison,
         embedder: Embedder,
         settings: Settings,
         *,
         judged: bool,
     ) -> None:
-        self._knowledge = knowledge
+        self._known_texts = known_texts
         self._comparison = comparison
         self._embedder = embedder
         self._settings = settings
@@ -52,7 +54,7 @@ class IngressPipeline:
             capture=capture,
             own=OwnText(capture.content),
             segments=segment(unfenced),
-            flags=flags_of(unfenced, capture.metadata),
+            flags=find_flags(unfenced, capture.metadata),
         )
         if refusal := checks.check_node_type(capture, self._settings):
             return replace(candidate, verdicts=(refusal,))
@@ -60,6 +62,18 @@ class IngressPipeline:
             if name in checks.TEXT_CHECKS and not candidate.failed:
                 candidate = _add_verdict(candidate, checks.TEXT_CHECKS[name](candidate, self._settings))
         return candidate
+
+    def refuse_forgotten(self, capture: Capture, tombstone: Tombstone) -> Candidate:
+        """A capture that says a forgotten value, with the verdicts of that and nothing else.
+
+        No other check is run: what another verdict says could quote the text, and no setting turns this one off.
+        """
+        verdict = checks.make_standing_verdict(tombstone)
+        return Candidate(
+            capture=capture,
+            own=OwnText(capture.content),
+            verdicts=checks.complete_verdicts([verdict], self._settings),
+        )
 
     async def embed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """With vectors of what the agents said themselves, statement by statement where there are several."""
@@ -73,26 +87,22 @@ class IngressPipeline:
         ]
 
     def _add_vectors(self, candidate: Candidate, vectors: Mapping[int, Vector], texts: Mapping[int, str]) -> Candidate:
-        """The vector of an output of several statements is the mean of theirs: embedding it again costs as much."""
-        several = WHOLE not in vectors
+        """The vector of a longer output is the mean of those of its statements."""
         statements = make_statements(candidate.capture.id, candidate.segments, vectors, self._embedder.model)
-        whole = average_vectors(statements) if several else vectors[WHOLE]
-        by_text = {text: vectors[number] for number, text in texts.items()}
+        whole = vectors[WHOLE] if WHOLE in vectors else average_vectors(statements)
+        by_text = {text: vectors[number] for number, text in texts.items() if number != WHOLE}
         compared = [ComparedText(text, vector) for text, vector in by_text.items()]
-        return replace(
-            candidate,
-            vector=whole,
-            statements=statements,
-            compared=compared if several else [ComparedText(candidate.own.text, whole)],
-        )
+        if sum(number != WHOLE for number in texts) < SEVERAL:
+            compared = [ComparedText(candidate.own.text, whole)]
+        return replace(candidate, vector=whole, statements=statements, compared=compared)
 
     async def _remove_fences(self, candidate: Candidate) -> Candidate:
         """Without the memories that stand between fences. A fence that holds something else is made up."""
         capture = candidate.capture
-        own = await self._knowledge.remove_fences(
+        own = await self._known_texts.remove_fences(
             capture.group_id, capture.id, capture.content, agent_id=capture.agent_id
         )
-        flags = (*candidate.flags, checks.CITES_FLAG) if own.cited else candidate.flags
+        flags = (*candidate.flags, Flag.CITES_MEMORY) if own.cited else candidate.flags
         plain = await offload(len(own.text), remove_disguise, own.text)
         segments = mark_quotations(candidate.segments, own)
         return replace(candidate, own=replace(own, text=plain), segments=segments, flags=flags)
@@ -105,7 +115,7 @@ class IngressPipeline:
         tombstones: TombstoneLookup | None = None,
     ) -> Candidate:
         """The checks that need to know the group."""
-        known = await self._knowledge.look_up(candidate, gathered, live, tombstones)
+        known = await self._known_texts.look_up(candidate, gathered, live, tombstones)
         return await offload(len(candidate.own.text) + known.size, self._run_group_checks, candidate, known)
 
     def _run_group_checks(self, candidate: Candidate, known: Known) -> Candidate:
@@ -116,12 +126,12 @@ class IngressPipeline:
         return candidate
 
     def awaits_judge(self, candidate: Candidate) -> bool:
-        wanted = checks.SELF_CONSISTENCY in self._settings.filter_checks and self._judged
+        wanted = IngressCheck.SELF_CONSISTENCY in self._settings.filter_checks and self._judged
         return wanted and not candidate.failed and candidate.judgement is None and candidate.given_up is None
 
     def conclude(self, candidate: Candidate) -> Candidate:
         """The last check, and a verdict for each that was not reached."""
-        if not candidate.failed and checks.SELF_CONSISTENCY in self._settings.filter_checks:
+        if not candidate.failed and IngressCheck.SELF_CONSISTENCY in self._settings.filter_checks:
             verdict = candidate.given_up or checks.check_self_consistency(candidate.judgement, self._settings)
             candidate = _add_verdict(candidate, verdict)
         return replace(candidate, verdicts=checks.complete_verdicts(candidate.verdicts, self._settings))
@@ -130,20 +140,20 @@ class IngressPipeline:
 def _read_texts(candidate: Candidate) -> dict[int, str]:
     """The texts to embed, by the numbers of the statements."""
     content = candidate.capture.content
-    return read_compared_texts(content, candidate.segments, candidate.own.text or content)
+    return read_embedded_texts(content, candidate.segments, candidate.own.text or content)
 
 
 def _add_verdict(candidate: Candidate, verdict: Verdict) -> Candidate:
     """The candidate after one more verdict, with the flags and the sightings that follow from it."""
     flags, sightings = list(candidate.flags), candidate.sightings
-    if verdict.check == checks.TOMBSTONE and verdict.outcome is Outcome.FLAG:
-        flags.append(checks.NEAR_REJECTED_FLAG)
-    if verdict.check == checks.NON_DUPLICATE and verdict.outcome is Outcome.FLAG:
-        flags.append(checks.CONFLICT_FLAG)
-    if verdict.check == checks.NON_DUPLICATE and verdict.outcome is Outcome.FAIL:
+    if verdict.check == IngressCheck.TOMBSTONE and verdict.outcome is Outcome.FLAG:
+        flags.append(Flag.NEAR_REJECTED)
+    if verdict.check == IngressCheck.NON_DUPLICATE and verdict.outcome is Outcome.FLAG:
+        flags.append(Flag.CONFLICT)
+    if verdict.check == IngressCheck.NON_DUPLICATE and verdict.outcome is Outcome.FAIL:
         sightings = _make_sightings(verdict)
     if verdict.reason == "verdict_no_judge":
-        flags.append(checks.NOT_CHECKED_FLAG)
+        flags.append(Flag.SELF_CONSISTENCY_NOT_CHECKED)
     return replace(candidate, verdicts=(*candidate.verdicts, verdict), flags=tuple(flags), sightings=sightings)
 
 

@@ -9,12 +9,13 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.flow.ingress.admission import Admitted, Admitter, JudgeAnswer, describe
+from clearwell.flow.ingress.admission import Admitter, BatchResult, JudgeAnswer, describe
 from clearwell.flow.ingress.segmentation import ABOUT_ONE_TEXT
+from clearwell.ports import AdmissionStore, Lease
 from clearwell.records import Capture
 
 log = structlog.get_logger(__name__)
-Waiting: TypeAlias = "asyncio.Future[bool]"
+Waiting: TypeAlias = asyncio.Future[bool]
 RENEWALS_PER_LEASE = 3
 PAUSE_PER_WORK = 3.0
 """How long a group pauses after a batch, as a multiple of what the batch took."""
@@ -32,15 +33,24 @@ class AdmissionQueue:
     """
 
     def __init__(
-        self, admitter: Admitter, *, batch: int, is_behind: Callable[[], bool], groups_at_once: int = 4
+        self,
+        admitter: Admitter,
+        admissions: AdmissionStore,
+        lease: Lease,
+        *,
+        batch: int,
+        is_behind: Callable[[], bool],
+        groups_at_once: int = 4,
     ) -> None:
         self._admitter = admitter
+        self._admissions = admissions
+        self._lease = lease
         self._is_behind = is_behind
         self._batch = batch
         self._slots = asyncio.Semaphore(groups_at_once)
         self._waiting: defaultdict[str, dict[UUID, Waiting]] = defaultdict(dict)
         self._draining: dict[str, asyncio.Task[None]] = {}
-        self._admitting: dict[str, Sequence[UUID]] = {}
+        self._in_progress: dict[str, Sequence[UUID]] = {}
         self._judging: dict[UUID, tuple[asyncio.Task[None], Capture, Waiting]] = {}
         self._answers: dict[UUID, JudgeAnswer] = {}
         self._renewing: asyncio.Task[None] | None = None
@@ -50,19 +60,24 @@ class AdmissionQueue:
         """Admit nothing from now on: other processes work on the rows that are offered."""
         self._leaves_rows = True
 
-    def offer(self, group_id: str, log_id: UUID) -> Waiting:
+    def offer(self, group_id: str, log_id: UUID, *, judged: Waiting | None = None) -> Waiting:
         """Admit this row soon.
 
         The future ends with True when this process has done what it can, and with False where the row was not
-        pending, or another process works on it.
+        pending, or another process works on it. ``judged`` is the future of a row that comes back from the judge.
         """
         if log_id in self._judging:
             return self._judging[log_id][2]
-        future: Waiting = asyncio.get_running_loop().create_future()
-        if self._leaves_rows:
+        future: Waiting = asyncio.get_running_loop().create_future() if judged is None else judged
+        if self._leaves_rows and judged is None:
             future.set_result(False)
             return future
-        return self._put(group_id, log_id, future)
+        future = self._waiting[group_id].setdefault(log_id, future)
+        if group_id not in self._draining:
+            self._draining[group_id] = asyncio.create_task(self._drain(group_id), name="admission")
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.create_task(self._renew_leases(), name="admission leases")
+        return future
 
     @property
     def length(self) -> int:
@@ -84,20 +99,12 @@ class AdmissionQueue:
             await asyncio.wait(tasks, timeout=0.1)
         for group_id, log_ids in leased.items():
             try:
-                await self._admitter.release(group_id, log_ids)
+                await self._admissions.release(group_id, log_ids, self._lease)
             except Unavailable as error:
                 log.warning("leases not released", rows=len(log_ids), reason=error.code)
 
     def _tasks(self) -> list["asyncio.Task[None]"]:
         return [*self._draining.values(), *(task for task, _, _ in self._judging.values())]
-
-    def _put(self, group_id: str, log_id: UUID, future: Waiting) -> Waiting:
-        kept = self._waiting[group_id].setdefault(log_id, future)
-        if group_id not in self._draining:
-            self._draining[group_id] = asyncio.create_task(self._drain(group_id), name="admission")
-        if self._renewing is None or self._renewing.done():
-            self._renewing = asyncio.create_task(self._renew_leases(), name="admission leases")
-        return kept
 
     async def _drain(self, group_id: str) -> None:
         waiting, loop = self._waiting[group_id], asyncio.get_running_loop()
@@ -105,49 +112,57 @@ class AdmissionQueue:
             while waiting:
                 async with self._slots:
                     started = loop.time()
-                    await self._admit_batch(group_id, list(waiting)[: self._batch])
+                    log_ids = list(waiting)[: self._batch]
+                    answers = {log_id: self._answers.pop(log_id) for log_id in log_ids if log_id in self._answers}
+                    self._in_progress[group_id] = log_ids
+                    try:
+                        result = await self._admitter.admit_batch(group_id, log_ids, answers)
+                    except Exception as error:  # noqa: BLE001 - the worker's loop: one row must not stop the others
+                        result = await self._recover_batch(group_id, log_ids, answers, error)
+                    self._finish_batch(group_id, log_ids, result)
                 if self._is_behind():
                     await asyncio.sleep(min(PAUSE_PER_WORK * (loop.time() - started), LONGEST_PAUSE_SECONDS))
         finally:
+            self._in_progress.pop(group_id, None)
             for future in waiting.values():
                 _end(future, here=True)
             del self._waiting[group_id], self._draining[group_id]
 
-    async def _admit_batch(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        admitted = Admitted(claimed=frozenset(log_ids))
-        answers = {log_id: self._answers.pop(log_id) for log_id in log_ids if log_id in self._answers}
-        self._admitting[group_id] = log_ids
-        try:
-            admitted = await self._admit(group_id, log_ids, answers)
-        finally:
-            del self._admitting[group_id]
-            futures = {log_id: self._waiting[group_id].pop(log_id) for log_id in log_ids}
-            for capture in admitted.to_judge:
-                self._start_judging(capture, futures.pop(capture.id))
-            for log_id, future in futures.items():
-                _end(future, here=log_id in admitted.claimed)
-
-    async def _admit(self, group_id: str, log_ids: Sequence[UUID], answers: Mapping[UUID, JudgeAnswer]) -> Admitted:
-        try:
-            return await self._admitter.admit(group_id, log_ids, answers)
-        except Exception as error:  # noqa: BLE001 - the worker's loop: one row must not stop the others
-            if isinstance(error, Unavailable) and error.code not in ABOUT_ONE_TEXT:
-                await self._postpone(group_id, log_ids, error)
-                return Admitted(claimed=frozenset(log_ids))
-            if len(log_ids) == 1:
-                await self._record_failure(group_id, log_ids[0], error)
-                return Admitted(claimed=frozenset(log_ids))
-            log.warning("admission retried row by row", rows=len(log_ids), reason=describe(error))
-        rows = [await self._admit(group_id, [log_id], answers) for log_id in log_ids]
-        return Admitted(
-            claimed=frozenset(log_id for row in rows for log_id in row.claimed),
-            to_judge=[capture for row in rows for capture in row.to_judge],
+    async def _recover_batch(
+        self, group_id: str, log_ids: Sequence[UUID], answers: Mapping[UUID, JudgeAnswer], error: Exception
+    ) -> BatchResult:
+        """Postpone the rows in an outage; otherwise retry them row by row, and record the failure of a single row."""
+        if isinstance(error, Unavailable) and error.code not in ABOUT_ONE_TEXT:
+            await self._postpone(group_id, log_ids, error)
+            return BatchResult(claimed=frozenset(log_ids))
+        if len(log_ids) == 1:
+            await self._record_failure(group_id, log_ids[0], error)
+            return BatchResult(claimed=frozenset(log_ids))
+        log.warning("admission retried row by row", rows=len(log_ids), reason=describe(error))
+        results: list[BatchResult] = []
+        for log_id in log_ids:
+            try:
+                results.append(await self._admitter.admit_batch(group_id, [log_id], answers))
+            except Exception as problem:  # noqa: BLE001 - the worker's loop: one row must not stop the others
+                results.append(await self._recover_batch(group_id, [log_id], answers, problem))
+        return BatchResult(
+            claimed=frozenset(log_id for result in results for log_id in result.claimed),
+            to_judge=[capture for result in results for capture in result.to_judge],
         )
+
+    def _finish_batch(self, group_id: str, log_ids: Sequence[UUID], result: BatchResult) -> None:
+        """Hand the rows that wait for the judge over to it, and end the futures of the others."""
+        del self._in_progress[group_id]
+        futures = {log_id: self._waiting[group_id].pop(log_id) for log_id in log_ids}
+        for capture in result.to_judge:
+            self._start_judging(capture, futures.pop(capture.id))
+        for log_id, future in futures.items():
+            _end(future, here=log_id in result.claimed)
 
     async def _postpone(self, group_id: str, log_ids: Sequence[UUID], error: Unavailable) -> None:
         log.warning("admission postponed", rows=len(log_ids), reason=error.code)
         try:
-            await self._admitter.postpone(group_id, log_ids)
+            await self._admissions.postpone(group_id, log_ids, self._lease)
         except Unavailable as problem:
             # The rows stay pending: the sweep finds them when the database is back and their leases have ended.
             log.warning("admission left to the sweep", rows=len(log_ids), reason=problem.code)
@@ -177,22 +192,22 @@ class AdmissionQueue:
                 _end(future, here=True)
             else:
                 self._answers[capture.id] = answer
-                self._put(capture.group_id, capture.id, future)
+                self.offer(capture.group_id, capture.id, judged=future)
 
     async def _renew_leases(self) -> None:
-        seconds = self._admitter.lease.lasts.total_seconds() / RENEWALS_PER_LEASE
+        seconds = self._lease.lasts.total_seconds() / RENEWALS_PER_LEASE
         while self.length:
             await asyncio.sleep(seconds)
             for group_id, log_ids in self._leased_rows().items():
                 try:
-                    await self._admitter.renew(group_id, log_ids)
+                    await self._admissions.renew(group_id, log_ids, self._lease)
                 except Exception as error:  # noqa: BLE001 - the worker's loop: the next renewal may succeed
                     log.warning("leases not renewed", rows=len(log_ids), reason=describe(error))
 
     def _leased_rows(self) -> dict[str, list[UUID]]:
         """The rows that this process may have leased, by group."""
         leased: defaultdict[str, list[UUID]] = defaultdict(list)
-        for group_id, log_ids in self._admitting.items():
+        for group_id, log_ids in self._in_progress.items():
             leased[group_id] += log_ids
         for _, capture, _ in self._judging.values():
             leased[capture.group_id].append(capture.id)

@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 OUTPUTS_AT_ONCE: Final = 4
 LEASE: Final = timedelta(minutes=10)
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
-MOST_ATTEMPTS: Final = 10
+MAX_ATTEMPTS: Final = 10
 """With pauses that double up to an hour, about five hours."""
 ABOUT_ONE_OUTPUT: Final = frozenset(
     {"writer_nonsense", "writer_cut", "writer_declined", "segmenter_not_verbatim", "segmenter_output_too_long"}
@@ -101,7 +101,7 @@ class StatementRefiner:
         await self._statements.put(capture.group_id, [output])
 
     async def _postpone(self, due: DueOutput, problem: str) -> None:
-        last = problem in ABOUT_ONE_OUTPUT or due.attempts + 1 >= MOST_ATTEMPTS
+        last = problem in ABOUT_ONE_OUTPUT or due.attempts + 1 >= MAX_ATTEMPTS
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**due.attempts)
         log.warning("statements not found by the model", log_id=str(due.log_id), reason=problem, retried=not last)
         await self._statements.postpone(

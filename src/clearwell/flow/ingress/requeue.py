@@ -11,10 +11,15 @@ from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.ports import AdmissionStore, IdempotencyStore
 from clearwell.records import Admission, EventType, IdempotencyKey, Json, Principal, Requeued, Right
 from clearwell.settings import FILTER_STAGES
-from clearwell.vocabulary import AuditAction
+from clearwell.vocabulary import AuditAction, IngressCheck
 
 AT_ONCE = 500
-REFUSERS = ("judge_gave_up", "admission_failed", "node_type", *(check for stage in FILTER_STAGES for check in stage))
+REFUSERS = (
+    "judge_gave_up",
+    "admission_failed",
+    IngressCheck.NODE_TYPE,
+    *(check for stage in FILTER_STAGES for check in stage),
+)
 """Rows can be requeued together by the check that refused them, or by one of these two reasons: the judge never
 answered, or the admission itself failed."""
 

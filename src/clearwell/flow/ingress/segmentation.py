@@ -17,7 +17,7 @@ import structlog
 
 from clearwell.errors import Unavailable
 from clearwell.flow.ingress.echo import OwnText, blank_fences
-from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.known_texts import KnownTextReader
 from clearwell.flow.ingress.policies import policy_of
 from clearwell.offload import offload
 from clearwell.ports import Clock, Embedder, OutdatedOutput, SegmentedOutput, StatementStore
@@ -29,11 +29,14 @@ from clearwell.vocabulary import RULES
 
 log = structlog.get_logger(__name__)
 
-MOST_VECTORS: Final = 40
+MAX_VECTORS: Final = 40
 """How many statements of an output get vectors: the first ones. Of 1,738 outputs of real agents and of council meetings
 none has more than 28; English reports have about 25 in 3,000 characters."""
 SEVERAL: Final = 2
 """An output of so many statements is compared statement by statement."""
+SHORT: Final = 3
+"""An output of at most so many statements also has a vector of the whole text, which finds more than the mean of theirs
+(`python -m bench hot`). For a longer one it would cost as much as all of them."""
 WHOLE: Final = -1
 """Stands for the whole text among the numbers of statements."""
 OUTPUTS_AT_ONCE: Final = 50
@@ -61,13 +64,19 @@ def mark_quotations(segments: Sequence[Segment], own: OwnText) -> tuple[Segment,
 def read_statements(content: str, segments: Sequence[Segment]) -> dict[int, str]:
     """The texts of the claims and decisions that get vectors, by the number of their segment."""
     numbered = ((number, one) for number, one in enumerate(segments) if one.is_statement)
-    return {number: remove_disguise(bare_text(content, one)) for number, one in islice(numbered, MOST_VECTORS)}
+    return {number: remove_disguise(bare_text(content, one)) for number, one in islice(numbered, MAX_VECTORS)}
 
 
 def read_compared_texts(content: str, segments: Sequence[Segment], whole: str) -> dict[int, str]:
     """The texts that an output is compared by: its statements and, unless it has several, the ``whole`` text."""
     texts = read_statements(content, segments)
     return texts if len(texts) >= SEVERAL else {**texts, WHOLE: whole}
+
+
+def read_embedded_texts(content: str, segments: Sequence[Segment], whole: str) -> dict[int, str]:
+    """The texts of an output that get vectors: its statements and, if it is short, the ``whole`` text."""
+    texts = read_statements(content, segments)
+    return {**texts, WHOLE: whole} if len(texts) <= SHORT else texts
 
 
 def make_statements(
@@ -117,8 +126,8 @@ def awaits_model(node_type: str, settings: Settings) -> bool:
 class StatementMaker:
     """Makes the statements of outputs from their segments, with vectors."""
 
-    def __init__(self, knowledge: Knowledge, embedder: Embedder, settings: Settings) -> None:
-        self._knowledge = knowledge
+    def __init__(self, known_texts: KnownTextReader, embedder: Embedder, settings: Settings) -> None:
+        self._known_texts = known_texts
         self._embedder = embedder
         self._settings = settings
 
@@ -133,7 +142,7 @@ class StatementMaker:
         return await self.mark_quotations(capture, segments)
 
     async def mark_quotations(self, capture: Capture, segments: Sequence[Segment]) -> tuple[Segment, ...]:
-        own = await self._knowledge.remove_fences(
+        own = await self._known_texts.remove_fences(
             capture.group_id, capture.id, capture.content, agent_id=capture.agent_id
         )
         return mark_quotations(segments, own)

@@ -7,5 +7,6 @@ Next: ``flow.retrieval`` finds the chunks.
 
 ``texts`` and ``outputs`` promote for callers. ``planning`` chunks, embeds and hashes before the transaction, and
 ``conflicts`` finds what a text contradicts; ``writing`` checks and stores in it. ``completion`` completes promotions
-that had to wait for the model. ``tombstones`` keeps rejected values out, and lifts rejections again.
+that had to wait for the model. ``screening`` has a person acknowledge what a text hides or demands, ``copies`` finds
+what still says a rejected value, ``withdrawal`` withdraws memories, and ``rebuild`` makes lost chunks again.
 """

@@ -7,9 +7,9 @@ import structlog
 from clearwell.errors import Unavailable
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.events.decisions import DecisionAnnouncer
-from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.conflicts import ConflictFinder, PlannedText
 from clearwell.flow.promotion.planning import Chunker, build_chunks, find_single_vector
+from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.ports import TOMBSTONED, Clock, DecisionStore, Ids, TombstoneStore, WaitingPromotion
 from clearwell.vocabulary import AuditAction
 
@@ -25,7 +25,7 @@ class PromotionCompleter:
         self,
         decisions: DecisionStore,
         tombstones: TombstoneStore,
-        knowledge: Knowledge,
+        hasher: ValueHasher,
         chunker: Chunker,
         conflicts: ConflictFinder,
         announcer: DecisionAnnouncer,
@@ -34,7 +34,7 @@ class PromotionCompleter:
     ) -> None:
         self._decisions = decisions
         self._tombstones = tombstones
-        self._knowledge = knowledge
+        self._hasher = hasher
         self._chunker = chunker
         self._conflicts = conflicts
         self._announcer = announcer
@@ -58,7 +58,7 @@ class PromotionCompleter:
             await self._decisions.postpone_waiting(waiting, problem=UNDECIDED)
             return False
         content = promotion.text.content
-        value_hashes = await self._knowledge.hash_promotable_values(waiting.group_id, content)
+        value_hashes = await self._hasher.hash_promotable_values(waiting.group_id, content)
         refusing, _ = await self._tombstones.look_up(waiting.group_id, value_hashes)
         if refusing is not None:
             # Rejected in the meantime. The decision goes on waiting, so that people can see it, undo it or lift that.

@@ -12,7 +12,7 @@ from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.offload import offload
 from clearwell.ports import IdempotencyStore, QuarantineStore, WorkingStore
 from clearwell.records import IdempotencyKey, Json, NewMemory, Origin, Principal, PromotionResult, QuarantineRow
-from clearwell.text.flags import flags_of
+from clearwell.text.flags import find_flags
 from clearwell.text.hidden_text import escaped
 
 MAX_ID_CHARACTERS = 100
@@ -126,7 +126,7 @@ class OutputPromoter:
 async def _build_text(row: QuarantineRow, text: NewMemory, origin: Origin) -> NewMemory:
     """The text of an output, with its flags, or the words of a person, which have flags of their own."""
     capture = row.capture
-    found = await offload(len(capture.content), flags_of, capture.content, capture.metadata)
+    found = await offload(len(capture.content), find_flags, capture.content, capture.metadata)
     return replace(
         text,
         content=text.content or capture.content,

@@ -9,9 +9,9 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import EmbedderUnavailable
-from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.conflicts import ConflictFinder, PlannedText
 from clearwell.flow.reembedding.models import EmbeddingModels
+from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.offload import offload
 from clearwell.ports import PromotionKey
 from clearwell.records import Memory, NewMemory, Origin, Promotion, Scope, Vector
@@ -35,7 +35,8 @@ class PromotionPlan:
     """A text that is ready to be promoted.
 
     ``embeddings`` is None if the model did not respond: the promotion then waits for its chunks. ``value_hashes``
-    stand for everything the text says, and the fingerprint for what makes another text the same as this one.
+    stand for everything the text says, ``metadata_hashes`` for what its metadata and its author say, and the
+    fingerprint for what makes another text the same as this one.
     ``conflicts_with`` are the verified memories that it contradicts.
     """
 
@@ -45,6 +46,7 @@ class PromotionPlan:
     value_hashes: tuple[bytes, ...]
     fingerprint: bytes
     conflicts_with: tuple[UUID, ...] = ()
+    metadata_hashes: tuple[bytes, ...] = ()
 
     @property
     def key(self) -> PromotionKey:
@@ -88,9 +90,9 @@ class Chunker:
 class PromotionPlanner:
     """Plans the promotion of texts. Everything that takes time is done here."""
 
-    def __init__(self, chunker: Chunker, knowledge: Knowledge, conflicts: ConflictFinder) -> None:
+    def __init__(self, chunker: Chunker, hasher: ValueHasher, conflicts: ConflictFinder) -> None:
         self._chunker = chunker
-        self._knowledge = knowledge
+        self._hasher = hasher
         self._conflicts = conflicts
 
     async def plan(self, group_id: str, texts: Sequence[NewMemory]) -> list[PromotionPlan]:
@@ -103,9 +105,10 @@ class PromotionPlanner:
                 text=text,
                 chunks=of_text,
                 embeddings=embedded,
-                value_hashes=tuple(await self._knowledge.hash_promotable_values(group_id, text.content)),
+                value_hashes=tuple(await self._hasher.hash_promotable_values(group_id, text.content)),
                 fingerprint=await self._fingerprint(group_id, text),
                 conflicts_with=conflicting,
+                metadata_hashes=tuple(await self._hasher.hash_metadata(group_id, text.metadata, text.author)),
             )
             for text, of_text, embedded, conflicting in zip(texts, chunks, embeddings, conflicts, strict=True)
         ]
@@ -132,7 +135,7 @@ class PromotionPlanner:
         """
         value = await offload(len(text.content), normalise, text.content)
         parts = (value, text.agent_id or "", *_statement_context(text))
-        return await self._knowledge.hash_value(group_id, "\x1f".join(parts))
+        return await self._hasher.hash_value(group_id, "\x1f".join(parts))
 
 
 def find_single_vector(embeddings: Embeddings | None, model: str) -> Vector | None:

@@ -9,8 +9,8 @@ from typing import Final
 from uuid import UUID
 
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.planning import Chunker, Embeddings, build_chunks
+from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.ports import (
     Clock,
     GroupStore,
@@ -44,7 +44,7 @@ class MemoryRebuilder:
         lost: LostMemoryStore,
         groups: GroupStore,
         lexical_index: LexicalIndex,
-        knowledge: Knowledge,
+        hasher: ValueHasher,
         chunker: Chunker,
         clock: Clock,
         ids: Ids,
@@ -52,7 +52,7 @@ class MemoryRebuilder:
         self._lost = lost
         self._groups = groups
         self._lexical_index = lexical_index
-        self._knowledge = knowledge
+        self._hasher = hasher
         self._chunker = chunker
         self._audit_events = AuditEvents(clock, ids)
 
@@ -84,7 +84,7 @@ class MemoryRebuilder:
         rebuilt = []
         for one, chunks in zip(page, texts, strict=True):
             own = Embeddings(embeddings.model, tuple(next(vectors) for _ in chunks))
-            hashes = await self._knowledge.hash_promotable_values(group_id, one.promotion.text.content)
+            hashes = await self._hasher.hash_promotable_values(group_id, one.promotion.text.content)
             memories = build_chunks(one.promotion, chunks, own, at=one.promoted_at)
             rebuilt.append(RebuiltMemory(promotion=one.promotion, chunks=memories, value_hashes=hashes))
         event = self._audit_events.make(AuditAction.REBUILD_MEMORIES, f"group {group_id}", group_id, by=by.name)

@@ -12,13 +12,15 @@ from clearwell.errors import Conflict, InvalidInput
 from clearwell.messages import Word
 from clearwell.offload import offload
 from clearwell.records import NewMemory
-from clearwell.text.flags import CLAIMS_AUTHORITY, HIDDEN_TEXT, INSTRUCTION_LIKE, flags_of
+from clearwell.text.flags import find_flags
+from clearwell.text.hidden_markup import find_hidden_markup
 from clearwell.text.hidden_text import escaped, show_hidden, strip_hidden
-from clearwell.text.machine_address import speaks_to_machine
+from clearwell.text.injection import detect_injection
+from clearwell.vocabulary import Flag
 
-ACKNOWLEDGED: Final = (HIDDEN_TEXT, INSTRUCTION_LIKE)
+ACKNOWLEDGED: Final = (Flag.HIDDEN_TEXT, Flag.INSTRUCTION_LIKE)
 """The flags that a person has to acknowledge."""
-CARRIED: Final = (*ACKNOWLEDGED, CLAIMS_AUTHORITY)
+CARRIED: Final = (*ACKNOWLEDGED, Flag.CLAIMS_AUTHORITY)
 """The flags of a source that its memory has, too."""
 SHOWN: Final = 200
 """How many characters of an instruction are shown."""
@@ -38,7 +40,7 @@ async def screen_text(text: NewMemory, sources: Sequence[str] = ()) -> NewMemory
 
 
 def _screen(text: NewMemory, sources: Sequence[str]) -> NewMemory:
-    found = {*text.flags, *flags_of(text.content, {})}
+    found = {*text.flags, *find_flags(text.content, {})}
     flags = tuple(flag for flag in CARRIED if flag in found)
     missing = [flag for flag in ACKNOWLEDGED if flag in flags and flag not in text.acknowledge]
     if missing:
@@ -56,12 +58,16 @@ def _screen(text: NewMemory, sources: Sequence[str]) -> NewMemory:
 
 def _show(texts: Sequence[str], flag: str) -> str:
     """The first place in the texts that has the flag, with hidden characters written out."""
-    show = show_hidden if flag == HIDDEN_TEXT else _show_instruction
+    show = _show_hidden if flag == Flag.HIDDEN_TEXT else _show_instruction
     return next((place for text in texts if (place := show(text))), "")
 
 
+def _show_hidden(text: str) -> str:
+    return show_hidden(text) or escaped(find_hidden_markup(text))
+
+
 def _show_instruction(text: str) -> str:
-    if speaks_to_machine(text) is None:
+    if detect_injection(text) is None:
         return ""
-    line = next((line for line in text.splitlines() if speaks_to_machine(line) is not None), text)
+    line = next((line for line in text.splitlines() if detect_injection(line) is not None), text)
     return escaped(line.strip()[:SHOWN])

@@ -28,6 +28,7 @@ from clearwell.records import (
     PromotionResult,
     PromotionState,
     Tombstone,
+    TombstoneKind,
 )
 from clearwell.text.normalisation import normalise
 from clearwell.vocabulary import AuditAction
@@ -173,8 +174,14 @@ class KnownPromotions:
     replacements: Mapping[UUID, PromotionState]
 
     def require_not_refused(self, plan: PromotionPlan) -> None:
-        """Raise if a value of the text was rejected or forgotten; the error names the tombstone."""
-        tombstone = next((self.tombstones[one] for one in plan.value_hashes if one in self.tombstones), None)
+        """Raise if a value of the text was rejected or forgotten, or one of its metadata forgotten.
+
+        The error names the tombstone.
+        """
+        said = [self.tombstones[one] for one in plan.value_hashes if one in self.tombstones]
+        beside = [self.tombstones[one] for one in plan.metadata_hashes if one in self.tombstones]
+        standing = [*said, *(one for one in beside if one.kind is TombstoneKind.FORGOTTEN)]
+        tombstone = next(iter(standing), None)
         if tombstone is not None:
             raise Conflict(
                 f"promotion_{tombstone.kind}",
@@ -259,7 +266,9 @@ async def read_known_promotions(
     replacement_ids = [one.memory_id for one in superseding.values() if one.memory_id is not None]
     return KnownPromotions(
         group_id=group_id,
-        tombstones=await transaction.find_tombstones([one for plan in plans for one in plan.value_hashes]),
+        tombstones=await transaction.find_tombstones(
+            [one for plan in plans for one in (*plan.value_hashes, *plan.metadata_hashes)]
+        ),
         duplicates=duplicates,
         same_content=frozenset(same_content),
         decisions={memory_id: list(decisions) for memory_id, decisions in found.items()},

@@ -8,5 +8,6 @@ limit, and both are merged. ``fusion`` is the formula by which entries are ranke
 ``entry_index`` has their words and vectors. ``options`` turns a caller's options into a plan, ``metadata_filters``
 reads and matches conditions on metadata, ``bm25`` makes the lexical side of queries and memories, ``relevance``
 calibrates scores, ``ranking`` makes the items and puts them into one order, and ``passages`` shortens them.
-``memories`` reads one memory by its id. Quarantine is never read here: an import contract forbids it.
+``memories`` reads and lists memories, ``agent_names`` has the names that labels may show, and ``rejections`` keeps
+rejected values out of what was valid at an earlier time. Quarantine is never read here: an import contract forbids it.
 """

@@ -20,7 +20,7 @@ KEPT_SECONDS: Final = 10.0
 """How long the names of a group are kept, so that most retrievals do not ask for them."""
 NAMES_SHARE: Final = 0.1
 """The share of the time limit of a retrieval that the question for names may take."""
-MOST_GROUPS: Final = 1_000
+MAX_GROUPS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,6 @@ class AgentNames:
             return frozenset() if known is None else known.names
         self._known.pop(group_id, None)
         self._known[group_id] = _Known(names, now + KEPT_SECONDS)
-        if len(self._known) > MOST_GROUPS:
+        if len(self._known) > MAX_GROUPS:
             del self._known[next(iter(self._known))]
         return names

@@ -9,7 +9,6 @@ grows. With b = 0.2 and chunks of at most 500 characters the two differ by at mo
 """
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -18,6 +17,7 @@ from clearwell.caches import MIB, TextCache
 from clearwell.ports import QueryTerms
 from clearwell.text.dates import extract_dates
 from clearwell.text.terms import PAIR, TOKENIZER_VERSION, count_terms, dimension, weigh_terms
+from clearwell.text.unicode_forms import normalise_form
 
 K1: Final = 0.9
 B: Final = 0.2
@@ -92,7 +92,7 @@ def is_question(text: str) -> bool:
 def spell_words(text: str) -> str:
     """The words with a space around each, so that a name is found as whole words: ' ann lee ', ' 小 王 '."""
     # One by one: a single call that finds all words of a huge text would block the other threads.
-    found = " ".join(word.group() for word in _LATIN.finditer(unicodedata.normalize("NFKC", text).casefold()))
+    found = " ".join(word.group() for word in _LATIN.finditer(normalise_form("NFKC", text).casefold()))
     return f" {found} " if found else ""
 
 

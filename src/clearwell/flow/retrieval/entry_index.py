@@ -21,7 +21,7 @@ SPEAKER: Final = re.compile(r"\s*(?:\[[^\]\n]{0,60}\]\s*)?([^\s:：\[\]][^:：\n
 """A text may begin with its speaker, as a line of a transcript does: '[9:30] Ann: …'."""
 INDEX_BYTES: Final = 32 * MIB
 BYTES_OF_AN_ENTRY: Final = 2_000
-LEAST_ENTRIES: Final = 50
+MIN_ENTRIES: Final = 50
 
 _BM25: Final = Bm25()
 _NO_TERMS: Final = np.empty(0, np.int32)
@@ -90,9 +90,9 @@ class EntryIndex:
         return shares
 
     def weigh(self, terms: QueryTerms) -> dict[int, float]:
-        """The weights of the query's terms. Few entries say little about rarity, so they count as ``LEAST_ENTRIES``."""
+        """The weights of the query's terms. Few entries say little about rarity, so they count as ``MIN_ENTRIES``."""
         counts = self._count_own(terms.weights)
-        return weigh_by_rarity(terms, counts, max(len(self.entries), LEAST_ENTRIES))
+        return weigh_by_rarity(terms, counts, max(len(self.entries), MIN_ENTRIES))
 
     def compare_names(self, terms: QueryTerms) -> float:
         """1 if every name of the query occurs in an entry, -1 if none does, 0 if the query has no names."""

@@ -19,7 +19,7 @@ NEIGHBOURS: Final = 2
 class Lift(NamedTuple):
     """What a text gains by its session."""
 
-    beside: float = 0.0
+    neighbour: float = 0.0
     answer: float = 0.0
     session: float = 0.0
 
@@ -65,7 +65,9 @@ class SessionOrder(Generic[Key]):
             before = max(pool.get(keys[place - 1], 0.0), 0.0) if place else 0.0
             after = pool.get(keys[place + 1], 0.0) if place + 1 < len(keys) else 0.0
             asked = before if before and asks(keys[place - 1]) else 0.0
-            lifts[key] = Lift(fusion.beside * max(before, after), fusion.answer * asked, fusion.session * best[number])
+            lifts[key] = Lift(
+                fusion.neighbour * max(before, after), fusion.answer * asked, fusion.session * best[number]
+            )
         return lifts
 
 

@@ -18,10 +18,10 @@ from clearwell.errors import InvalidInput
 from clearwell.flow.limits import require_storable, require_unicode
 from clearwell.records import Condition, Json, Metadata, Operator
 
-MOST_CONDITIONS: Final = 20
-MOST_STEPS: Final = 8
+MAX_CONDITIONS: Final = 20
+MAX_STEPS: Final = 8
 LONGEST_KEY: Final = 200
-MOST_VALUES: Final = 100
+MAX_VALUES: Final = 100
 LONGEST_VALUE: Final = 1000
 FIELD: Final = "filters"
 EXAMPLE: Final = '{"source": "minutes", "score": {"gte": 3}}'
@@ -41,8 +41,8 @@ def read_filters(filters: object, field: str = FIELD) -> tuple[Condition, ...]:
         conditions = [_read_row(row, f"{field}.{number}") for number, row in enumerate(filters)]
     else:
         raise InvalidInput("filters_form", field=field, example=EXAMPLE)
-    if len(conditions) > MOST_CONDITIONS:
-        raise InvalidInput("filters_many", field=field, limit=MOST_CONDITIONS, count=len(conditions))
+    if len(conditions) > MAX_CONDITIONS:
+        raise InvalidInput("filters_many", field=field, limit=MAX_CONDITIONS, count=len(conditions))
     return tuple(conditions)
 
 
@@ -84,11 +84,11 @@ def _list_operators() -> str:
 
 def _read_path(key: object, field: str) -> tuple[str, ...]:
     steps = tuple(key.split(".")) if isinstance(key, str) else tuple(key) if isinstance(key, list | tuple) else ()
-    if not 1 <= len(steps) <= MOST_STEPS:
-        raise InvalidInput("filters_key", field=field, limit=MOST_STEPS, longest=LONGEST_KEY)
+    if not 1 <= len(steps) <= MAX_STEPS:
+        raise InvalidInput("filters_key", field=field, limit=MAX_STEPS, longest=LONGEST_KEY)
     for step in steps:
         if not isinstance(step, str) or not 1 <= len(step) <= LONGEST_KEY:
-            raise InvalidInput("filters_key", field=field, limit=MOST_STEPS, longest=LONGEST_KEY)
+            raise InvalidInput("filters_key", field=field, limit=MAX_STEPS, longest=LONGEST_KEY)
         require_storable(step, field)
     return steps
 
@@ -96,8 +96,8 @@ def _read_path(key: object, field: str) -> tuple[str, ...]:
 def _read_value(operator: Operator, value: object, field: str) -> Json:
     """Read a value that the operator accepts. Raises InvalidInput."""
     if operator in (Operator.IN, Operator.NIN):
-        if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_VALUES:
-            raise InvalidInput("filters_list", field=field, limit=MOST_VALUES)
+        if not isinstance(value, list | tuple) or not 1 <= len(value) <= MAX_VALUES:
+            raise InvalidInput("filters_list", field=field, limit=MAX_VALUES)
         return [_read_scalar(element, field) for element in value]
     if operator is Operator.EXISTS:
         if not isinstance(value, bool):

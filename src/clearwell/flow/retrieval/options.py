@@ -12,9 +12,9 @@ from clearwell.flow.retrieval.metadata_filters import read_filters
 from clearwell.records import Scope, Source, Where
 from clearwell.settings import Settings
 
-MOST_RESULTS: Final = 100
-MOST_CHARS: Final = 1_000_000
-MOST_DAYS: Final = 36_500
+MAX_RESULTS: Final = 100
+MAX_CHARS: Final = 1_000_000
+MAX_DAYS: Final = 36_500
 BOTH: Final = (Source.HOT, Source.COLD)
 
 
@@ -103,7 +103,7 @@ def plan_retrieval(
     since, until = _resolve_time_range(options, now)
     recent = None if options.recent is None else _resolve_count(options.recent, 0, "recent", least=1)
     cold_limit = _resolve_count(options.cold_limit, settings.cold_limit, "cold_limit")
-    most = settings.max_results if recent is None else min(MOST_RESULTS, max(settings.max_results, recent + cold_limit))
+    most = settings.max_results if recent is None else min(MAX_RESULTS, max(settings.max_results, recent + cold_limit))
     return RetrievalPlan(
         max_results=_resolve_count(options.max_results, most, "max_results", least=1),
         hot_limit=_resolve_count(options.hot_limit, settings.hot_limit, "hot_limit"),
@@ -122,13 +122,13 @@ def plan_retrieval(
             scope=options.scope,
             still_valid=not withdrawn,
         ),
-        max_chars=_resolve_count(options.max_chars, settings.max_chars, "max_chars", most=MOST_CHARS),
+        max_chars=_resolve_count(options.max_chars, settings.max_chars, "max_chars", most=MAX_CHARS),
         explain=options.explain,
         now=now,
     )
 
 
-def _resolve_count(value: int | None, default: int, field: str, *, least: int = 0, most: int = MOST_RESULTS) -> int:
+def _resolve_count(value: int | None, default: int, field: str, *, least: int = 0, most: int = MAX_RESULTS) -> int:
     if value is None:
         return default
     if not least <= value <= most:
@@ -150,8 +150,8 @@ def _resolve_time_range(options: RetrieveOptions, now: datetime) -> tuple[dateti
     if days is not None:
         if since is not None or until is not None:
             raise InvalidInput("time_range_twice", field="time_range_days")
-        if not (math.isfinite(days) and 0 < days <= MOST_DAYS):
-            raise InvalidInput("option_range", field="time_range_days", limit=f"0 < … <= {MOST_DAYS}", value=days)
+        if not (math.isfinite(days) and 0 < days <= MAX_DAYS):
+            raise InvalidInput("option_range", field="time_range_days", limit=f"0 < … <= {MAX_DAYS}", value=days)
         return now - timedelta(days=days), None
     if since is not None and until is not None and since >= until:
         raise InvalidInput("time_range_empty", field="to")

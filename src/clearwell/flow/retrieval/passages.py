@@ -15,7 +15,7 @@ from clearwell.ports import QueryTerms
 from clearwell.records import ContextItem
 from clearwell.text.sentences import cut_around, find_all_sentences
 
-MOST_WORDS: Final = 0.5
+MAX_WORDS: Final = 0.5
 """A sentence with this share of the query's words is the place, whatever statement is nearest by its vector."""
 
 _RULE: Final = re.compile(r"[ \t|:-]*-[ \t|:-]*")
@@ -67,7 +67,7 @@ def _find_header(text: str, at: int) -> tuple[int, int]:
 
 def _shorten(item: ContextItem, most: int, terms: QueryTerms | None) -> ContextItem:
     place, share = (None, 0.0) if terms is None else find_sentence(item.content, terms)
-    if place is not None and (item.match is None or share >= MOST_WORDS):
+    if place is not None and (item.match is None or share >= MAX_WORDS):
         item = replace(item, match=place)
     return shorten_item(item, most)
 

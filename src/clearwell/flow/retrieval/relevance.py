@@ -23,7 +23,7 @@ from typing import Any, Final
 from clearwell.ports import Embedder
 from clearwell.records import Curve
 
-LEAST_BY_COSINE: Final = 0.5
+MIN_BY_COSINE: Final = 0.5
 """The relevance by its cosine alone that an unverified entry needs to be placed first."""
 MARGIN: Final = 0.01
 DECIMALS: Final = 3
@@ -38,8 +38,8 @@ def compute_relevance(embedder: Embedder, cosine: float | None, words: float) ->
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What speaks for the claim that working memory answers a query: the best of its entries.
+class QueryMatch:
+    """How well working memory matches a query, as the best value of all entries.
 
     ``words`` is the largest share of the query's words, ``vector`` the largest cosine, counted over the span in which
     the embedder's relevance rises from 0 to 1, and ``names`` says how many names of the query occur (-1 to 1).
@@ -50,14 +50,12 @@ class Evidence:
     names: float
 
 
-def rate_evidence(evidence: Evidence) -> float | None:
+def rate_match(match: QueryMatch) -> float | None:
     """Relevance of the best entry of working memory from 0 to 1; None if nothing is known."""
-    if evidence.vector is None:
-        return read_words_alone(evidence.words) if evidence.words > 0 else None
+    if match.vector is None:
+        return read_words_alone(match.words) if match.words > 0 else None
     weights, curve = _load_working_curve()
-    return curve(
-        weights["words"] * evidence.words + weights["vector"] * evidence.vector + weights["names"] * evidence.names
-    )
+    return curve(weights["words"] * match.words + weights["vector"] * match.vector + weights["names"] * match.names)
 
 
 def relate_to_best(best: float, rank: float, best_rank: float) -> float:
@@ -74,7 +72,7 @@ def limit_unverified(relevance: float, by_vector: float, *, first: float) -> flo
 
     Anyone can write the words of an expected query into an output; the cosine has to confirm the meaning.
     """
-    if relevance < first or by_vector >= LEAST_BY_COSINE:
+    if relevance < first or by_vector >= MIN_BY_COSINE:
         return relevance
     return max(by_vector, min(relevance, first - MARGIN))
 

@@ -259,7 +259,7 @@ def make_fusion(embedder: Embedder, settings: Settings) -> Fusion:
         dense=settings.fusion_dense / (scale.high - scale.low),
         lexical=settings.fusion_lexical,
         author=settings.fusion_author,
-        beside=settings.fusion_beside,
+        neighbour=settings.fusion_neighbour,
         answer=settings.fusion_answer,
         session=settings.fusion_session,
     )

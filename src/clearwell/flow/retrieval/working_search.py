@@ -15,11 +15,11 @@ from clearwell.flow.retrieval.entry_index import EntryIndex, EntryIndexes
 from clearwell.flow.retrieval.fusion import NO_LIFT, Lift, choose_pool, find_named
 from clearwell.flow.retrieval.metadata_filters import matches_all
 from clearwell.flow.retrieval.options import RetrievalPlan
-from clearwell.flow.retrieval.relevance import Evidence, limit_unverified, rate_evidence, relate_to_best
+from clearwell.flow.retrieval.relevance import QueryMatch, limit_unverified, rate_match, relate_to_best
 from clearwell.ports import Embedder, Fusion, QueryTerms, WorkingStore
 from clearwell.records import Explanation, Parts, Scope, Vector, Where, WorkingEntry
 
-MOST_TERMS: Final = 12
+MAX_TERMS: Final = 12
 """A long query, such as a proposal, is answered by an entry with the words of a part of it: so many are enough."""
 
 
@@ -82,7 +82,7 @@ class WorkingSearcher:
 
     def _rate(self, ranking: "EntryRanking", wanted: Sequence[int], plan: RetrievalPlan) -> dict[int, float | None]:
         """The relevance of each entry that can be returned. If that of the best is too low, none can."""
-        best = rate_evidence(ranking.find_evidence(wanted, low=self._low, span=self._span))
+        best = rate_match(ranking.measure_match(wanted, low=self._low, span=self._span))
         if best is None or (best < plan.hot_threshold and plan.recent is None):
             return {}
         ranking.rank(wanted, size=max(self._fusion.pool, plan.hot_limit, plan.recent or 0))
@@ -109,7 +109,7 @@ class EntryRanking:
         self._lifts: dict[int, Lift] = {}
         weights = index.weigh(terms)
         self._shares: list[float] = index.compute_shares(weights).tolist()
-        self._full_share = 2 * sum(nlargest(MOST_TERMS, weights.values())) or 1.0
+        self._full_share = 2 * sum(nlargest(MAX_TERMS, weights.values())) or 1.0
         self.cosines, self._nearest = index.compute_cosines(vector)
         self.ranks: dict[int, float] = {}
 
@@ -120,9 +120,9 @@ class EntryRanking:
         self._lifts = self._index.order.lift(pool, self._index.asks, self._fusion)
         self.ranks = {number: own[number] + sum(lift) for number, lift in self._lifts.items()}
 
-    def find_evidence(self, wanted: Sequence[int], *, low: float, span: float) -> Evidence:
+    def measure_match(self, wanted: Sequence[int], *, low: float, span: float) -> QueryMatch:
         cosines = [cosine for number in wanted if (cosine := self.cosines[number]) is not None]
-        return Evidence(
+        return QueryMatch(
             words=min(1.0, max(self._shares[number] for number in wanted) / self._full_share),
             vector=(max(cosines) - low) / span if cosines else None,
             names=self._index.compare_names(self._terms),
@@ -151,7 +151,7 @@ class EntryRanking:
             dense=self._fusion.dense * (self.cosines[number] or 0.0),
             lexical=self._fusion.lexical * self._shares[number],
             author=self._score_speaker(number),
-            beside=lift.beside,
+            neighbour=lift.neighbour,
             answer=lift.answer,
             session=lift.session,
         )

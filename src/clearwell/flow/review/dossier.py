@@ -7,6 +7,7 @@ that was rejected, and the decisions so far.
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -15,7 +16,6 @@ from uuid import UUID
 import rjieba
 
 from clearwell.errors import EmbedderUnavailable
-from clearwell.flow.promotion.tombstones import NEAR_REJECTED
 from clearwell.flow.review.insights import read_insight
 from clearwell.offload import offload
 from clearwell.ports import (
@@ -31,12 +31,14 @@ from clearwell.ports import (
 from clearwell.records import (
     Action,
     Comparison,
+    Contradiction,
     Decision,
     DiffPiece,
     Dossier,
     Found,
     Insight,
     InsightState,
+    Layer,
     NearbyMemory,
     PromotionState,
     Rejection,
@@ -45,11 +47,12 @@ from clearwell.records import (
     Writer,
 )
 from clearwell.settings import Settings
-from clearwell.text.flags import flags_of
+from clearwell.text.flags import find_flags
 from clearwell.text.sentences import split_sentences
+from clearwell.vocabulary import Flag, MemoryState
 
 DUPLICATES, CONTRADICTS, SUPERSEDES, NEAR = "duplicates", "contradicts", "supersedes", "near"
-SINGLE_AUTHOR, NOT_JUDGED = "single_author", "self_consistency_not_checked"
+NOT_VALID = (MemoryState.WITHDRAWN, MemoryState.FORGOTTEN)
 MAX_NEARBY, MIN_SIMILARITY = 5, 0.2
 """How many memories are shown, and the calibrated similarity from which one that says something else is shown."""
 MAX_SENTENCES = 8
@@ -87,12 +90,14 @@ class DossierBuilder:
     async def build(self, group_id: str, insight_id: UUID) -> Dossier:
         """Build the dossier. Without the embedding model it has no nearby memories, and ``degraded`` says so."""
         insight = await read_insight(self._review, group_id, insight_id, now=self._clock.now())
+        insight = await self._drop_settled_contradictions(insight)
         rows = await self._quarantine.find(group_id, [one.log_id for one in insight.sources])
         texts = _list_statements(insight.summary)
         vectors = await self._embed(texts)
         decisions = tuple(await self._review.decisions(group_id, insight_id=insight_id))
-        rejected = None if vectors is None else await self._find_rejection(group_id, vectors[0])
-        near_rejected = NEAR_REJECTED in insight.flags if vectors is None else rejected is not None
+        is_rejected = insight.state is InsightState.REJECTED
+        rejected = None if vectors is None or is_rejected else await self._find_rejection(group_id, vectors[0])
+        near_rejected = Flag.NEAR_REJECTED in insight.flags if vectors is None else rejected is not None
         return Dossier(
             insight=insight,
             verdicts={log_id: row.verdicts for log_id, row in rows.items()},
@@ -103,6 +108,18 @@ class DossierBuilder:
             degraded=("embedder",) if vectors is None else (),
             promotion=await self._find_promotion(insight, decisions),
         )
+
+    async def _drop_settled_contradictions(self, insight: Insight) -> Insight:
+        """Leave out contradictions with memories that were withdrawn or superseded since the digest."""
+        against = {one.against for one in insight.contradictions if one.layer is Layer.LONGTERM}
+        if not against:
+            return insight
+        states = await self._review.promotions(insight.group_id, list(against))
+        ended = {
+            one.promotion.memory_id for one in states if one.state in (MemoryState.WITHDRAWN, MemoryState.FORGOTTEN)
+        }
+        kept = tuple(one for one in insight.contradictions if one.against not in ended)
+        return replace(insight, contradictions=kept)
 
     async def _embed(self, texts: Sequence[str]) -> list[Vector] | None:
         try:
@@ -177,14 +194,22 @@ def _list_statements(summary: str) -> list[str]:
 
 def _build_nearby(insight: Insight, found: Found, comparison: Comparison) -> NearbyMemory:
     memory = found.memory
+    relation = _name_relation(comparison, insight, memory.occurred_at or memory.created_at)
+    disputed = _find_contradiction(insight, memory.id) if relation == NEAR else None
     return NearbyMemory(
         memory=memory,
         similarity=comparison.similarity,
-        relation=_name_relation(comparison, insight, memory.occurred_at or memory.created_at),
-        reason=comparison.reason,
-        params=dict(comparison.params),
+        relation=relation if disputed is None else CONTRADICTS,
+        reason=comparison.reason if disputed is None else disputed.reason,
+        params=dict(comparison.params if disputed is None else disputed.params),
         diff=diff_words(memory.content, _unquote(insight, memory.content)),
     )
+
+
+def _find_contradiction(insight: Insight, memory_id: UUID) -> Contradiction | None:
+    """What the digest found: a memory against a source is against the insight, even if its summary does not say so."""
+    found = (one for one in insight.contradictions if one.layer is Layer.LONGTERM and one.against == memory_id)
+    return next(found, None)
 
 
 def _unquote(insight: Insight, known: str) -> str:
@@ -219,13 +244,13 @@ def _collect_flags(insight: Insight, *, near_rejected: bool) -> tuple[str, ...]:
 
     That no judge checked a source is left to the source: without a judge it is true of every one.
     """
-    own = [flag for flag in insight.flags if flag != NEAR_REJECTED]
+    own = [flag for flag in insight.flags if flag != Flag.NEAR_REJECTED]
     if near_rejected:
-        own.append(NEAR_REJECTED)
-    own += flags_of(insight.summary, {})
+        own.append(Flag.NEAR_REJECTED)
+    own += find_flags(insight.summary, {})
     if len({one.agent_id for one in insight.sources}) == 1:
-        own.append(SINGLE_AUTHOR)
-    sources = [flag for one in insight.sources for flag in one.flags if flag != NOT_JUDGED]
+        own.append(Flag.SINGLE_AUTHOR)
+    sources = [flag for one in insight.sources for flag in one.flags if flag != Flag.SELF_CONSISTENCY_NOT_CHECKED]
     return tuple(dict.fromkeys([*own, *sources]))
 
 

@@ -188,7 +188,7 @@ class DecisionExecutor:
                 raise self._retraction.report_change(preview)
             if not preview.memories and not preview.entries:
                 raise Conflict("retract_nothing")
-            rejected = await self._retraction.embed_texts(preview) if tombstones else None
+            rejected = await self._retraction.prepare_tombstones(group_id, preview) if tombstones else ()
             removed = await self._retraction.remove_entries(group_id, preview, by=by)
             async with self._decisions.transaction(group_id) as transaction:
                 result = await self._retraction.apply(

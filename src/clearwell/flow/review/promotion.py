@@ -112,9 +112,9 @@ def _build_memory(insight: Insight, text: str, request: DecisionRequest) -> NewM
 
 
 def _compare_texts(insight: Insight, text: str, request: DecisionRequest) -> PromotedInsight:
-    """Name the insight and the outputs of its side, with both texts if the promoted one differs from its summary."""
+    """Name the insight and the outputs of its side, with both texts if it was promoted in other words."""
     side = None if request.side is None else tuple(one.log_id for one in select_sources(insight, request))
-    if text == insight.summary:
+    if text == insight.summary or (request.text is None and side is None):
         return PromotedInsight(insight_id=insight.id, side_sources=side)
     return PromotedInsight(insight_id=insight.id, side_sources=side, text_before=insight.summary, text_after=text)
 

@@ -1,18 +1,17 @@
 """Reject an insight: its value does not come back."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from uuid import UUID
 
-from clearwell.errors import EmbedderUnavailable, WorkingMemoryUnavailable
+from clearwell.errors import WorkingMemoryUnavailable
 from clearwell.flow import limits
-from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.copies import CopyFinder
 from clearwell.flow.promotion.withdrawal import Withdrawal
 from clearwell.flow.review.insights import InsightChanged, build_next_version, load_insight, read_insight, require_open
 from clearwell.flow.review.recorder import DecisionRecorder
+from clearwell.flow.tombstones.rejection import PreparedTombstone, RejectedValue, ValueRejection
 from clearwell.offload import offload
-from clearwell.ports import Clock, DecisionTransaction, Embedder, Ids, ReviewStore
+from clearwell.ports import Clock, DecisionTransaction, Ids, ReviewStore
 from clearwell.records import (
     Action,
     Decision,
@@ -22,22 +21,18 @@ from clearwell.records import (
     InsightState,
     InsightStatus,
     Principal,
-    Tombstone,
-    TombstoneKind,
-    Vector,
 )
 from clearwell.text.normalisation import find_values, frame_summary, normalise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRejection:
-    """An insight that is ready to be rejected, with the hash and the vector of its value, and what else says it."""
+    """An insight that is ready to be rejected, with the tombstone of its value, and what else says it."""
 
     request: DecisionRequest
     reason: str
     insight: Insight
-    value_hash: bytes
-    vector: Vector | None
+    tombstone: PreparedTombstone
     still_said: tuple[UUID, ...] = ()
     still_working: tuple[UUID, ...] = ()
     removed: tuple[UUID, ...] = ()
@@ -49,8 +44,7 @@ class InsightRejection:
     def __init__(
         self,
         review: ReviewStore,
-        knowledge: Knowledge,
-        embedder: Embedder,
+        rejection: ValueRejection,
         recorder: DecisionRecorder,
         copies: CopyFinder,
         withdrawal: Withdrawal,
@@ -60,8 +54,7 @@ class InsightRejection:
         self._copies = copies
         self._withdrawal = withdrawal
         self._review = review
-        self._knowledge = knowledge
-        self._embedder = embedder
+        self._rejection = rejection
         self._recorder = recorder
         self._clock = clock
         self._ids = ids
@@ -72,14 +65,15 @@ class InsightRejection:
         insight = await read_insight(self._review, group_id, request.id, now=self._clock.now())
         size = len(insight.summary) + sum(len(one.content) for one in insight.sources)
         value = await offload(size, _find_rejected_value, insight)
-        value_hash = await self._knowledge.hash_value(group_id, value)
-        vector = await self._embed(insight)
+        rejected = RejectedValue(
+            value=value, text=insight.summary, vector=insight.embedding, vector_model=insight.embedding_model
+        )
+        (tombstone,) = await self._rejection.prepare(group_id, [rejected])
         return PreparedRejection(
             request=request,
             reason=reason,
             insight=insight,
-            value_hash=value_hash,
-            vector=vector,
+            tombstone=tombstone,
             still_said=await self._copies.find_memories(group_id, [insight.summary]),
             still_working=await self._find_entries(insight),
         )
@@ -109,7 +103,9 @@ class InsightRejection:
         await require_open(transaction, insight)
         if insight.summary != prepared.insight.summary:
             raise InsightChanged
-        tombstone_id, added = await self._insert_tombstone(transaction, prepared, by, now)
+        tombstone = await self._rejection.apply(
+            transaction, group_id, prepared.tombstone, reason=prepared.reason, by=by, at=now
+        )
         rejected = build_next_version(insight, now, InsightState.REJECTED)
         await transaction.update_insight(rejected)
         await transaction.mark_decided({one.log_id: insight.id for one in insight.sources})
@@ -120,16 +116,16 @@ class InsightRejection:
             by=by.name,
             at=now,
             insight_id=insight.id,
-            tombstone_id=tombstone_id,
+            tombstone_id=tombstone.id,
             reason=prepared.reason,
-            already=not added,
+            already=not tombstone.is_new,
         )
         await self._recorder.record(transaction, decision)
         result = DecisionResult(
             status="rejected",
             id=insight.id,
             decision_id=decision.id,
-            tombstone_id=tombstone_id,
+            tombstone_id=tombstone.id,
             insight=InsightStatus.of(rejected),
         )
         return await self._withdraw(transaction, prepared, result, by)
@@ -151,34 +147,6 @@ class InsightRejection:
             still_working=prepared.still_working,
             removed=prepared.removed,
         )
-
-    async def _insert_tombstone(
-        self, transaction: DecisionTransaction, prepared: PreparedRejection, by: Principal, now: datetime
-    ) -> tuple[UUID | None, bool]:
-        """Add the tombstone; return its id and whether it is new, since the value may have been rejected before."""
-        tombstone = Tombstone(
-            id=self._ids.new(),
-            group_id=prepared.insight.group_id,
-            kind=TombstoneKind.REJECTED,
-            reason=prepared.reason,
-            made_by=by.name,
-            made_at=now,
-        )
-        value_hash, model = prepared.value_hash, self._embedder.model
-        if await transaction.insert_tombstone(tombstone, value_hash, embedding=prepared.vector, model=model):
-            return tombstone.id, True
-        in_force = (await transaction.find_tombstones([value_hash])).get(value_hash)
-        return None if in_force is None else in_force.id, False
-
-    async def _embed(self, insight: Insight) -> Vector | None:
-        """Return the vector of the summary, or None if the model does not respond."""
-        if insight.embedding is not None and insight.embedding_model == self._embedder.model:
-            return insight.embedding
-        try:
-            (vector,) = await self._embedder.embed([insight.summary])
-        except EmbedderUnavailable:
-            return None
-        return vector
 
 
 async def _find_earlier_rejection(transaction: DecisionTransaction, insight: Insight) -> DecisionResult:

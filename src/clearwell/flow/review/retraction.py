@@ -3,33 +3,26 @@
 Entries of working memory that say the same, or come from the same source, are removed with them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from uuid import UUID
 
-import structlog
-
-from clearwell.errors import Conflict, EmbedderUnavailable, InvalidInput, NotFound
+from clearwell.errors import Conflict, InvalidInput, NotFound
 from clearwell.flow import limits
-from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.copies import CopyFinder
 from clearwell.flow.promotion.withdrawal import Withdrawal
+from clearwell.flow.tombstones.rejection import PreparedTombstone, RejectedValue, ValueRejection
 from clearwell.offload import offload
-from clearwell.ports import Clock, DecisionTransaction, Embedder, Ids, ProvenanceStore
+from clearwell.ports import Clock, DecisionTransaction, ProvenanceStore
 from clearwell.records import (
     DecisionResult,
     MemoryState,
     Principal,
     RetractionPreview,
     SourceSelector,
-    Tombstone,
-    TombstoneKind,
-    Vector,
 )
 from clearwell.text.normalisation import normalise
 from clearwell.vocabulary import ENDED
-
-log = structlog.get_logger(__name__)
 
 
 class Retraction:
@@ -40,18 +33,14 @@ class Retraction:
         provenance: ProvenanceStore,
         copies: CopyFinder,
         withdrawal: Withdrawal,
-        knowledge: Knowledge,
-        embedder: Embedder,
+        rejection: ValueRejection,
         clock: Clock,
-        ids: Ids,
     ) -> None:
         self._provenance = provenance
         self._copies = copies
         self._withdrawal = withdrawal
-        self._knowledge = knowledge
-        self._embedder = embedder
+        self._rejection = rejection
         self._clock = clock
-        self._ids = ids
 
     async def preview(self, group_id: str, selector: SourceSelector) -> RetractionPreview:
         """Return the memories that are based on the source, session or agent, or the one that is named.
@@ -81,15 +70,11 @@ class Retraction:
         """Remove the previewed entries from working memory; returns those that were there."""
         return await self._copies.remove_entries(group_id, preview.entries, by=by)
 
-    async def embed_texts(self, preview: RetractionPreview) -> dict[str, Vector | None]:
-        """What the previewed memories say, with vectors, so that similar text is flagged; None without the model."""
-        texts = list(dict.fromkeys(one.state.promotion.text.content for one in preview.memories))
-        try:
-            vectors: Sequence[Vector | None] = await self._embedder.embed(texts)
-        except EmbedderUnavailable as error:
-            log.warning("values rejected without vectors", reason=error.code, values=len(texts))
-            vectors = [None for _ in texts]
-        return dict(zip(texts, vectors, strict=True))
+    async def prepare_tombstones(self, group_id: str, preview: RetractionPreview) -> list[PreparedTombstone]:
+        """Prepare the rejection of what the previewed memories say."""
+        texts = dict.fromkeys(one.state.promotion.text.content for one in preview.memories)
+        values = [RejectedValue(value=await offload(len(text), normalise, text), text=text) for text in texts]
+        return await self._rejection.prepare(group_id, values)
 
     async def apply(
         self,
@@ -99,7 +84,7 @@ class Retraction:
         *,
         reason: str | None,
         by: Principal,
-        tombstones: Mapping[str, Vector | None] | None = None,
+        tombstones: Sequence[PreparedTombstone] = (),
     ) -> DecisionResult:
         """Withdraw the previewed memories, with ``tombstones`` so that what they say does not come back.
 
@@ -109,37 +94,15 @@ class Retraction:
         states = await transaction.find_promotions(ids)
         if any(states[one].state in ENDED for one in ids):
             raise self.report_change(preview)
-        for text, vector in (tombstones or {}).items():
-            await self._reject(transaction, group_id, text, vector, reason=reason or "", by=by)
+        now = self._clock.now()
+        for tombstone in tombstones:
+            await self._rejection.apply(transaction, group_id, tombstone, reason=reason or "", by=by, at=now)
         decision = await self._withdrawal.apply(transaction, group_id, ids, reason=reason, by=by)
         return DecisionResult(status="retracted", id=decision.id, decision_id=decision.id, memories=ids)
 
     def report_change(self, preview: RetractionPreview) -> Conflict:
         """The error of a retraction whose memories are no longer those of its token."""
         return Conflict("retract_changed", current={"token": preview.token, "memories": len(preview.memories)})
-
-    async def _reject(
-        self,
-        transaction: DecisionTransaction,
-        group_id: str,
-        text: str,
-        vector: Vector | None,
-        *,
-        reason: str,
-        by: Principal,
-    ) -> None:
-        plain = await offload(len(text), normalise, text)
-        tombstone = Tombstone(
-            id=self._ids.new(),
-            group_id=group_id,
-            kind=TombstoneKind.REJECTED,
-            reason=reason,
-            made_by=by.name,
-            made_at=self._clock.now(),
-        )
-        value_hash = await self._knowledge.hash_value(group_id, plain)
-        model = None if vector is None else self._embedder.model
-        await transaction.insert_tombstone(tombstone, value_hash, embedding=vector, model=model)
 
 
 def hash_memory_ids(ids: Sequence[UUID]) -> str:

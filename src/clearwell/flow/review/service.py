@@ -21,6 +21,7 @@ from clearwell.flow.review.dossier import DossierBuilder
 from clearwell.flow.review.executor import DecisionExecutor
 from clearwell.flow.review.insights import wake
 from clearwell.flow.review.retraction import Retraction
+from clearwell.flow.review.undo import find_undoable
 from clearwell.ports import Clock, MemoryFilter, ProvenanceStore, ReviewStore, StatisticsStore
 from clearwell.records import (
     Action,
@@ -55,7 +56,10 @@ WORDS_BYTES = 1000
 MAX_DAYS = 366
 """The longest time for which days are counted."""
 
-MOST_IDS = 10
+RECENT_DECISIONS = 30
+"""Among how many decisions of a group the last one of a person is looked for."""
+
+MAX_IDS = 10
 """How many ids with the same ending are returned."""
 
 ID_ENDING = re.compile(rf"[0-9a-f-]{{{SHORT_ID_LENGTH},36}}")
@@ -120,7 +124,7 @@ class ReviewService:
         require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
         if not ID_ENDING.fullmatch(ending):
             raise InvalidInput("id_ending_invalid", field="ending", limit=SHORT_ID_LENGTH)
-        return await self._review.find_ids(group, kind, ending, limit=MOST_IDS)
+        return await self._review.find_ids(group, kind, ending, limit=MAX_IDS)
 
     async def insights(
         self, *, group: str, state: InsightState | None = None, before: UUID | None = None, limit: int = 50
@@ -140,6 +144,10 @@ class ReviewService:
         """Return decisions, newest first."""
         require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
         return await self._review.decisions(group, before=before, limit=limit)
+
+    async def find_undoable(self, *, group: str) -> Decision | None:
+        """The last decision of the caller on an insight that can be undone, among the recent ones of the group."""
+        return find_undoable(await self.decisions(group=group, limit=RECENT_DECISIONS), by=self._by.name)
 
     # decisions on one insight
 

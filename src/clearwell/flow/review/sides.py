@@ -11,9 +11,10 @@ from clearwell.flow import limits
 from clearwell.flow.review.insights import OPEN
 from clearwell.records import DecisionRequest, Insight, InsightSource, Writer
 from clearwell.settings import Settings
+from clearwell.text.segments import restore_whole
+from clearwell.vocabulary import Flag
 
-CONTRADICTION: Final = "contradiction"
-OBSTACLES: Final = (CONTRADICTION,)
+OBSTACLES: Final = (Flag.CONTRADICTION,)
 """What an insight can be promoted in spite of."""
 
 
@@ -26,10 +27,10 @@ def choose_text(insight: Insight, request: DecisionRequest, settings: Settings) 
             raise InvalidInput("promote_side_and_text", field="side")
         return limits.require_readable(request.text, "text", max_bytes=settings.max_content_bytes)
     if request.side is not None:
-        return _read_side(insight, request.side)
-    if needs_side(insight) and CONTRADICTION not in request.despite:
+        return find_side_text(insight, request.side)
+    if needs_side(insight) and Flag.CONTRADICTION not in request.despite:
         raise Conflict("insight_has_sides", current={"sides": _describe_sides(insight)}, id=insight.id)
-    return insight.summary
+    return find_text(insight)
 
 
 def needs_side(insight: Insight) -> bool:
@@ -45,11 +46,22 @@ def select_sources(insight: Insight, request: DecisionRequest) -> tuple[InsightS
     return tuple(source for source in insight.sources if source.log_id in supporting)
 
 
-def _read_side(insight: Insight, number: int) -> str:
+def find_text(insight: Insight) -> str:
+    """Return what a promotion of the insight stores: its summary, whole where it was cut because it is long."""
+    if insight.written_by is Writer.PERSON:
+        return insight.summary
+    return restore_whole(insight.summary, (one.statement for one in insight.sources if one.statement is not None))
+
+
+def find_side_text(insight: Insight, number: int) -> str:
+    """Return what a promotion of this side stores. Raises InvalidInput if there is no such side."""
     if not 0 <= number < len(insight.sides):
         code = "promote_side_unknown" if insight.sides else "promote_no_sides"
         raise InvalidInput(code, field="side", id=insight.id, value=number, limit=len(insight.sides) - 1)
-    return insight.sides[number].statement
+    side = insight.sides[number]
+    supporting = set(side.log_ids)
+    sources = (one for one in insight.sources if one.log_id in supporting)
+    return restore_whole(side.statement, (one.statement for one in sources if one.statement is not None))
 
 
 def _describe_sides(insight: Insight) -> list[dict[str, object]]:

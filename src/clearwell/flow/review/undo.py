@@ -7,9 +7,9 @@ from uuid import UUID
 
 from clearwell.errors import Conflict, NotFound
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.promotion.tombstones import TombstoneLifter
 from clearwell.flow.review.insights import build_decided_version, count_support, describe_status, load_insight
 from clearwell.flow.review.validity import MemoryValidity
+from clearwell.flow.tombstones.registry import TombstoneLifter
 from clearwell.messages import Word
 from clearwell.ports import Clock, DecisionTransaction, Ids
 from clearwell.records import (
@@ -23,6 +23,15 @@ from clearwell.records import (
     Principal,
 )
 from clearwell.vocabulary import AuditAction
+
+_OF_INSIGHTS = {Action.PROMOTE, Action.REJECT, Action.MERGE, Action.SNOOZE}
+
+
+def find_undoable(decisions: Sequence[Decision], *, by: str) -> Decision | None:
+    """The first decision of this person on an insight that changed something and was not undone."""
+    undone = {decision.undoes for decision in decisions}
+    own = (one for one in decisions if one.by == by and one.insight_id is not None)
+    return next((one for one in own if one.action in _OF_INSIGHTS and one.id not in undone and not one.already), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

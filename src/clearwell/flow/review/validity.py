@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.errors import Conflict
-from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.ports import DecisionTransaction, PromotionKey
 from clearwell.records import MemoryState, Promotion, PromotionState, Tombstone
 
@@ -16,8 +16,8 @@ from clearwell.records import MemoryState, Promotion, PromotionState, Tombstone
 class MemoryValidity:
     """Withdraws and restores memories according to the decisions in force."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
-        self._knowledge = knowledge
+    def __init__(self, hasher: ValueHasher) -> None:
+        self._hasher = hasher
 
     async def withdraw(self, transaction: DecisionTransaction, memory_id: UUID, *, now: datetime) -> bool:
         """Withdraw a memory unless a promotion of it is in force. Returns whether it was withdrawn."""
@@ -60,7 +60,7 @@ class MemoryValidity:
 
     async def _find_tombstone(self, transaction: DecisionTransaction, state: PromotionState) -> Tombstone | None:
         promotion = state.promotion
-        hashes = await self._knowledge.hash_promotable_values(promotion.group_id, promotion.text.content)
+        hashes = await self._hasher.hash_promotable_values(promotion.group_id, promotion.text.content)
         return next(iter((await transaction.find_tombstones(hashes)).values()), None)
 
 

@@ -12,8 +12,9 @@ from uuid import UUID
 from clearwell.errors import NotFound
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.events.publisher import EventPublisher
-from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.known_texts import KnownTextReader
 from clearwell.flow.ingress.segmentation import average_vectors, place_statements
+from clearwell.flow.working.capacity import read_capacity
 from clearwell.ports import AdmissionStore, Clock, StatementStore, WorkingStore
 from clearwell.records import EventType, Principal, Statement, WorkingEntry
 from clearwell.settings import Settings
@@ -56,13 +57,13 @@ class WorkingMemoryRebuilder:
         admissions: AdmissionStore,
         statements: StatementStore,
         working: WorkingStore,
-        knowledge: Knowledge,
+        known_texts: KnownTextReader,
         clock: Clock,
         settings: Settings,
     ) -> None:
         self._admissions = admissions
         self._statements = statements
-        self._knowledge = knowledge
+        self._known_texts = known_texts
         self._working = working
         self._clock = clock
         self._settings = settings
@@ -72,7 +73,8 @@ class WorkingMemoryRebuilder:
         since = self._clock.now() - timedelta(seconds=self._settings.working_ttl_seconds)
         # The group is locked, so that nothing is admitted between the read and the write.
         async with self._admissions.open(group_id, []):
-            entries = await self._admissions.read_admitted(group_id, since=since, limit=self._settings.working_size)
+            capacity = read_capacity(self._settings)
+            entries = await self._admissions.read_admitted(group_id, since=since, capacity=capacity)
             statements = await self._statements.read(group_id, [entry.id for entry in entries])
             await self._working.replace(
                 group_id, [await self._complete(entry, statements.get(entry.id, ())) for entry in entries]
@@ -97,7 +99,7 @@ class WorkingMemoryRebuilder:
 
     async def _complete(self, entry: WorkingEntry, statements: Sequence[Statement]) -> WorkingEntry:
         """Put a mark in the place of each memory that the entry cites, and add its statements, as admission does."""
-        own = await self._knowledge.remove_fences(entry.group_id, entry.id, entry.content, agent_id=entry.agent_id)
+        own = await self._known_texts.remove_fences(entry.group_id, entry.id, entry.content, agent_id=entry.agent_id)
         shown = own.shown or entry.content
         embedded = [one for one in statements if one.embedding is not None]
         if embedded and embedded[0].embedding_model != entry.embedding_model:

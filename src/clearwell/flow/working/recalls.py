@@ -81,7 +81,8 @@ class UsageRecorder:
     async def record(self) -> int:
         """Store what was returned since the last call, with the time of each; returns the number of groups.
 
-        The first call reads the whole last day, since what was returned before a restart may not be stored yet.
+        The first call reads the whole last day, since what was returned before a restart may not be stored yet. Calls
+        that another clock dates back, as in the demo, are found by its own recorder.
         """
         now = self._clock.now()
         since = now - timedelta(days=1) if self._since is None else self._since

@@ -3,7 +3,7 @@
 from clearwell.stores.postgres.admissions import PostgresAdmissions
 from clearwell.stores.postgres.archive import PostgresArchive
 from clearwell.stores.postgres.audit import PostgresAudit
-from clearwell.stores.postgres.database import Database, Role, database_address, open_database
+from clearwell.stores.postgres.database import Database, Role, database_address, name_database, open_database
 from clearwell.stores.postgres.decisions import PostgresDecisions
 from clearwell.stores.postgres.digest_material import PostgresDigestMaterial
 from clearwell.stores.postgres.digests import PostgresDigestRuns, PostgresDigests
@@ -50,6 +50,7 @@ __all__ = [
     "database_address",
     "migrate",
     "migrations",
+    "name_database",
     "open_database",
     "require_schema",
 ]

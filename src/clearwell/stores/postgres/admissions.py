@@ -30,6 +30,7 @@ from clearwell.records import (
     Tombstone,
     Vector,
     Verdict,
+    WorkingCapacity,
     WorkingEntry,
 )
 from clearwell.stores.postgres.connection import SqlStatement, StatementRunner
@@ -188,8 +189,13 @@ class PostgresAdmissions(AdmissionStore):
             for (log_id, state), found in by_row
         }
 
-    async def read_admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
-        params = {"group_id": group_id, "since": since, "limit": limit}
+    async def read_admitted(self, group_id: str, *, since: datetime, capacity: WorkingCapacity) -> list[WorkingEntry]:
+        params = {
+            "group_id": group_id,
+            "since": since,
+            "limit": capacity.size,
+            "agent_limit": capacity.agent_size,
+        }
         rows = await self._database.run(Role.WORKER, group_id, query("admitted"), params)
         return [
             WorkingEntry(

@@ -116,15 +116,17 @@ class PostgresArchive(ArchiveStore):
     async def _refuse_tombstoned(
         self, transaction: StatementRunner, group_id: str, kind: ArchiveKind, rows: Sequence[ImportedRow]
     ) -> list[ArchivedRow]:
-        hashes = [value for row in rows for value in row.value_hashes]
+        hashes = [value for row in rows for value in (*row.value_hashes, *row.metadata_hashes)]
         params = {"group_id": group_id, "value_hashes": hashes}
         (found,) = await transaction.run([(query("tombstones_in_force"), params)])
-        refusing = {
-            bytes(row["value_hash"])
-            for row in found
-            if kind is ArchiveKind.MEMORY or row["kind"] == TombstoneKind.FORGOTTEN
-        }
-        return [row.row for row in rows if refusing.isdisjoint(row.value_hashes)]
+        standing = {bytes(row["value_hash"]): TombstoneKind(row["kind"]) for row in found}
+        forgotten = {one for one, of in standing.items() if of is TombstoneKind.FORGOTTEN}
+        refusing = standing.keys() if kind is ArchiveKind.MEMORY else forgotten
+        return [
+            row.row
+            for row in rows
+            if refusing.isdisjoint(row.value_hashes) and forgotten.isdisjoint(row.metadata_hashes)
+        ]
 
     async def _insert(
         self,

@@ -33,8 +33,9 @@ class PostgresAudit(AuditStore):
         rows = await self._database.run(_reader(group_id), group_id, query("audit_page"), params)
         return [event_of(row) for row in rows]
 
-    async def find_unsealed_groups(self, *, limit: int) -> Sequence[str]:
-        rows = await self._database.run(Role.WORKER, None, query("audit_unsealed_groups"), {"limit": limit})
+    async def find_unsealed_groups(self, *, after: str | None, limit: int) -> Sequence[str]:
+        params = {"after": after, "limit": limit}
+        rows = await self._database.run(Role.WORKER, None, query("audit_unsealed_groups"), params)
         return [row["group_id"] for row in rows]
 
     def open_batch(self, group_id: str, *, limit: int) -> AbstractAsyncContextManager[AuditBatch]:
@@ -46,9 +47,8 @@ class PostgresAudit(AuditStore):
         async with self._database.transaction(Role.WORKER, group_id) as transaction:
             await transaction.run([(query("alone_in_seals"), params)])
             last, unsealed = await transaction.run([(query("last_seal"), params), (query("audit_unsealed"), params)])
-            yield PostgresAuditBatch(
-                transaction, _seal_of(last[0]) if last else None, [event_of(row) for row in unsealed]
-            )
+            events = [event_of(row) for row in unsealed]
+            yield PostgresAuditBatch(transaction, group_id, _seal_of(last[0]) if last else None, events)
 
     async def seals(self, group_id: str, *, after: int, limit: int) -> Sequence[AuditSeal]:
         params = {"group_id": group_id, "after": after, "limit": limit}
@@ -73,10 +73,18 @@ class PostgresAudit(AuditStore):
 class PostgresAuditBatch(AuditBatch):
     """Alone among the sealers of the group until the transaction ends."""
 
-    def __init__(self, transaction: StatementRunner, last: AuditSeal | None, events: Sequence[AuditEvent]) -> None:
+    def __init__(
+        self, transaction: StatementRunner, group_id: str, last: AuditSeal | None, events: Sequence[AuditEvent]
+    ) -> None:
         self._transaction = transaction
+        self._group_id = group_id
         self.last = last
         self.events = events
+
+    async def seals(self, *, after: int, limit: int) -> Sequence[AuditSeal]:
+        params = {"group_id": self._group_id, "after": after, "limit": limit}
+        (rows,) = await self._transaction.run([(query("audit_seals"), params)])
+        return [_seal_of(row) for row in rows]
 
     async def seal(self, seal: AuditSeal) -> None:
         params = {

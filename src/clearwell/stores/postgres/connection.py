@@ -29,7 +29,7 @@ Params: TypeAlias = Mapping[str, Any]
 SqlStatement: TypeAlias = tuple[str, Params]
 
 OK = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
-MOST_PREPARED: Final = 200
+MAX_PREPARED: Final = 200
 """How many statements stay prepared on a connection. A single batch may use more."""
 UNNAMED = b""
 _PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
@@ -114,7 +114,7 @@ class StatementRunner:
             del self._statements[text]
 
     def _surplus(self, wanted: frozenset[str], more: int) -> list[str]:
-        room = len(self._statements) + more - MOST_PREPARED
+        room = len(self._statements) + more - MAX_PREPARED
         unused = [text for text in self._statements if text not in wanted]
         return unused[: max(0, room)]
 

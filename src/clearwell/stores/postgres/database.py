@@ -7,6 +7,7 @@ the statements in one pipeline: one round trip, one transaction.
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from enum import StrEnum
+from typing import Final
 
 import psycopg
 from pgvector.psycopg import register_vector_async
@@ -21,6 +22,10 @@ from clearwell.errors import ConfigurationError, DatabaseUnavailable, SchemaErro
 from clearwell.ports import Signer
 from clearwell.stores.postgres.connection import Params, PooledConnection, SqlStatement, StatementRunner
 from clearwell.stores.postgres.queries import query
+
+IDLE_FACTOR: Final = 2
+"""The server ends a transaction that does nothing for so many times the limit of a statement: its client is cut off or
+stopped, and others wait for its locks."""
 
 
 class Role(StrEnum):
@@ -65,13 +70,27 @@ def database_address(url: str) -> str:
     return url
 
 
+def name_database(url: str) -> str:
+    """A name of the database at this address: its server and its name, without who connects and how."""
+    said = conninfo_to_dict(database_address(url))
+    return "/".join(str(said.get(part) or "") for part in ("host", "port", "dbname"))
+
+
 class Database:
     """A pool of connections, entered by role and group."""
 
-    def __init__(self, pool: AsyncConnectionPool[PooledConnection], *, url: str, signer: Signer | None = None) -> None:
+    def __init__(
+        self,
+        pool: AsyncConnectionPool[PooledConnection],
+        *,
+        url: str,
+        signer: Signer | None = None,
+        idle_seconds: float = 60.0,
+    ) -> None:
         self.url = url
         self.signer = signer
         self._pool = pool
+        self._idle = str(int(idle_seconds * 1000))
 
     async def run(
         self, role: Role | None, group_id: str | None, statement: str, params: Params | None = None
@@ -102,7 +121,8 @@ class Database:
         """Open a transaction of several steps in one role and one group."""
         with translated_errors():
             async with self._pool.connection() as connection, connection.transaction():
-                await connection.runner.run([(query("enter"), {"role": role, "group_id": group_id})])
+                params = {"role": role, "group_id": group_id, "milliseconds": self._idle}
+                await connection.runner.run([(query("enter_transaction"), params)])
                 yield connection.runner
 
     @asynccontextmanager
@@ -175,7 +195,7 @@ async def open_database(
     with translated_errors(), refused_rights():
         await _prove_reachable(url, connect_seconds)
         await pool.open(wait=pool_min > 0, timeout=connect_seconds)
-    return Database(pool, url=owner_url or url, signer=signer)
+    return Database(pool, url=owner_url or url, signer=signer, idle_seconds=IDLE_FACTOR * statement_seconds)
 
 
 async def _prove_reachable(url: str, connect_seconds: float) -> None:

@@ -21,18 +21,18 @@ class PostgresDigestMaterial(DigestMaterial):
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def unsettled(self, group_id: str) -> int:
+    async def count_unsettled(self, group_id: str) -> int:
         rows = await self._run(group_id, "unsettled_rows")
         return int(rows[0]["rows"])
 
-    async def count(self, where: CandidateFilter) -> int:
+    async def count_rows(self, where: CandidateFilter) -> int:
         rows = await self._run(where.group_id, "count_digest_candidates", most_considered=where.most_considered)
         return int(rows[0]["rows"])
 
-    async def holds_rows(self, group_id: str) -> bool:
+    async def has_rows(self, group_id: str) -> bool:
         return bool((await self._run(group_id, "group_holds_rows"))[0]["held"])
 
-    async def rows(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestRow]:
+    async def list_rows(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestRow]:
         params = {
             "group_id": where.group_id,
             "without_types": list(where.without_types),
@@ -50,17 +50,17 @@ class PostgresDigestMaterial(DigestMaterial):
             statements.setdefault(one["log_id"], []).append(statement_of(one))
         return [_row_of(row, statements.get(row["id"], ())) for row in rows]
 
-    async def contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def read_contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         rows = await self._run(group_id, "contents", ids=list(log_ids))
         return {row["id"]: row["content"] for row in rows}
 
-    async def verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
+    async def list_verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
         return _known(await self._run(group_id, "verified_texts", model=model))
 
-    async def undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
+    async def list_undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
         return _known(await self._run(group_id, "undecided_insights", model=model))
 
-    async def rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
+    async def list_rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
         rows = await self._run(group_id, "rejected_vectors", model=model)
         return [
             RejectedVector(reason=row["reason"], at=row["made_at"], embedding=vector)
@@ -68,11 +68,11 @@ class PostgresDigestMaterial(DigestMaterial):
             if (vector := from_column(row["embedding"])) is not None
         ]
 
-    async def decided(self, group_id: str) -> Mapping[str, tuple[int, int]]:
+    async def count_decisions(self, group_id: str) -> Mapping[str, tuple[int, int]]:
         rows = await self._run(group_id, "statistics_by_agent")
         return {row["by"]: (row["promoted"], row["rejected"]) for row in rows if row["by"] is not None}
 
-    async def refused_values(self, group_id: str) -> frozenset[bytes]:
+    async def list_refused_values(self, group_id: str) -> frozenset[bytes]:
         return frozenset(bytes(row["value_hash"]) for row in await self._run(group_id, "refused_values"))
 
     async def _run(self, group_id: str, name: str, **params: Any) -> list[DictRow]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from clearwell.ports import FAR_AHEAD, DigestRuns, DigestStore, Due, OpenDigest, Run, Schedule
+from clearwell.ports import FAR_AHEAD, AddDueResult, DigestAttempt, DigestRuns, DigestStore, OpenDigest, Schedule
 from clearwell.records import AuditEvent, Digest, DigestStatus, Insight, Metadata
 from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
@@ -76,7 +76,7 @@ class PostgresDigestRuns(DigestRuns):
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def schedules(self) -> Sequence[Schedule]:
+    async def list_schedules(self) -> Sequence[Schedule]:
         rows = await self._database.run(Role.WORKER, None, query("digest_schedules"))
         return [
             Schedule(
@@ -88,14 +88,14 @@ class PostgresDigestRuns(DigestRuns):
             for row in rows
         ]
 
-    async def add_due(self, digest: Digest, *, event: AuditEvent) -> Due:
+    async def add_due(self, digest: Digest, *, event: AuditEvent) -> AddDueResult:
         tick = {"group_id": digest.group_id, "due_at": digest.due_at}
         async with self._database.transaction(Role.WORKER, digest.group_id) as transaction:
             added, had = await transaction.run([_make_insert(digest), (query("digest_of_tick"), tick)])
             if not added[0]["rowcount"]:
-                return Due.HAD if had else Due.BUSY
+                return AddDueResult.ALREADY_ADDED if had else AddDueResult.BUSY
             await transaction.run([(query("add_event"), event_params(event, self._database.signer))])
-            return Due.ADDED
+            return AddDueResult.ADDED
 
     async def find_due(self, *, at: datetime) -> Sequence[OpenDigest]:
         rows = await self._database.run(Role.WORKER, None, query("due_digests"), {"at": at, "ahead": at + FAR_AHEAD})
@@ -106,27 +106,35 @@ class PostgresDigestRuns(DigestRuns):
         rows = await self._database.run(Role.WORKER, group_id, query("claim_digest"), params)
         return _make_digest(rows[0]) if rows else None
 
-    async def renew(self, run: Run, *, until: datetime) -> bool:
-        return await self._change(run, "renew_digest", until=until)
+    async def renew(self, attempt: DigestAttempt, *, until: datetime) -> bool:
+        return await self._change(attempt, "renew_digest", until=until)
 
-    async def release(self, run: Run) -> bool:
-        return await self._change(run, "release_digest")
+    async def release(self, attempt: DigestAttempt) -> bool:
+        return await self._change(attempt, "release_digest")
 
-    async def report(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
-        return await self._change(run, "tell_digest", progress=progress, note=note, params=Jsonb(dict(params)))
+    async def report(self, attempt: DigestAttempt, *, progress: float, note: str, params: Metadata) -> bool:
+        return await self._change(attempt, "tell_digest", progress=progress, note=note, params=Jsonb(dict(params)))
 
-    async def postpone(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
-        return await self._change(run, "put_off_digest", again=again, note=note, params=Jsonb(dict(params)))
+    async def postpone(self, attempt: DigestAttempt, *, again: datetime, note: str, params: Metadata) -> bool:
+        return await self._change(attempt, "put_off_digest", again=again, note=note, params=Jsonb(dict(params)))
 
-    async def fail(self, run: Run, *, at: datetime, note: str, params: Metadata, event: AuditEvent) -> bool:
-        end = _make_end(run, status=DigestStatus.FAILED, at=at, note=note, params=params, report={})
-        return await self._end(run, end, [], event)
+    async def fail(
+        self, attempt: DigestAttempt, *, at: datetime, note: str, params: Metadata, event: AuditEvent
+    ) -> bool:
+        end = _make_end(attempt, status=DigestStatus.FAILED, at=at, note=note, params=params, report={})
+        return await self._end(attempt, end, [], event)
 
     async def finish(
-        self, run: Run, digest: Digest, insights: Sequence[Insight], *, considered: Sequence[UUID], event: AuditEvent
+        self,
+        attempt: DigestAttempt,
+        digest: Digest,
+        insights: Sequence[Insight],
+        *,
+        considered: Sequence[UUID],
+        event: AuditEvent,
     ) -> bool:
         end = _make_end(
-            run,
+            attempt,
             status=DigestStatus.DONE,
             at=digest.finished_at,
             note=digest.note,
@@ -134,19 +142,21 @@ class PostgresDigestRuns(DigestRuns):
             report=digest.report,
         )
         # In one order, so that a reviewer who judges rows at the same time waits and never deadlocks.
-        marks = {"group_id": run.group_id, "ids": sorted(considered)}
+        marks = {"group_id": attempt.group_id, "ids": sorted(considered)}
         kept = [statement for place, one in enumerate(insights) for statement in _make_insight_statements(one, place)]
-        return await self._end(run, end, [(query("mark_considered"), marks), *kept], event)
+        return await self._end(attempt, end, [(query("mark_considered"), marks), *kept], event)
 
-    async def _end(self, run: Run, end: SqlStatement, more: Sequence[SqlStatement], event: AuditEvent) -> bool:
-        async with self._database.transaction(Role.WORKER, run.group_id) as transaction:
+    async def _end(
+        self, attempt: DigestAttempt, end: SqlStatement, more: Sequence[SqlStatement], event: AuditEvent
+    ) -> bool:
+        async with self._database.transaction(Role.WORKER, attempt.group_id) as transaction:
             (ended,) = await transaction.run([end])
             if ended[0]["rowcount"]:
                 await transaction.run([*more, (query("add_event"), event_params(event, self._database.signer))])
             return bool(ended[0]["rowcount"])
 
-    async def _change(self, run: Run, name: str, **values: object) -> bool:
-        rows = await self._database.run(Role.WORKER, run.group_id, query(name), {**_keys(run), **values})
+    async def _change(self, attempt: DigestAttempt, name: str, **values: object) -> bool:
+        rows = await self._database.run(Role.WORKER, attempt.group_id, query(name), {**_keys(attempt), **values})
         return bool(rows[0]["rowcount"])
 
 
@@ -160,15 +170,21 @@ def _make_insert(digest: Digest) -> SqlStatement:
     }
 
 
-def _keys(run: Run) -> dict[str, Any]:
-    return {"group_id": run.group_id, "id": run.digest_id, "attempt": run.attempt}
+def _keys(attempt: DigestAttempt) -> dict[str, Any]:
+    return {"group_id": attempt.group_id, "id": attempt.digest_id, "attempt": attempt.number}
 
 
 def _make_end(
-    run: Run, *, status: DigestStatus, at: datetime | None, note: str | None, params: Metadata, report: Metadata
+    attempt: DigestAttempt,
+    *,
+    status: DigestStatus,
+    at: datetime | None,
+    note: str | None,
+    params: Metadata,
+    report: Metadata,
 ) -> SqlStatement:
     return query("end_digest"), {
-        **_keys(run),
+        **_keys(attempt),
         "status": status,
         "progress": 1.0 if status is DigestStatus.DONE else 0.0,
         "at": at,

@@ -4,6 +4,8 @@ import json
 import re
 import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -12,8 +14,18 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from clearwell.ports import ErasureStore, Ids, SparseEncoder
-from clearwell.records import AuditEvent, ErasableOutput, ErasableText, ErasurePlan, ForgetReceipt, StoredForget
-from clearwell.stores.postgres.connection import SqlStatement
+from clearwell.records import (
+    ASSIGN,
+    UNASSIGNED,
+    AssignedCopy,
+    AuditEvent,
+    ErasableOutput,
+    ErasableText,
+    ErasurePlan,
+    ForgetReceipt,
+    StoredForget,
+)
+from clearwell.stores.postgres.connection import SqlStatement, StatementRunner
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.lexical_index import reindex_sessions
 from clearwell.stores.postgres.queries import query
@@ -31,8 +43,7 @@ class PostgresErasure(ErasureStore):
         self._encoder = encoder
         self._ids = ids
 
-    async def outputs(self, group_id: str) -> AsyncIterator[Sequence[ErasableOutput]]:
-        after: UUID | None = None
+    async def outputs(self, group_id: str, *, after: UUID | None = None) -> AsyncIterator[Sequence[ErasableOutput]]:
         while True:
             params = {"group_id": group_id, "after": after, "limit": PAGE}
             rows = await self._database.run(Role.ERASER, group_id, query("erasable_outputs"), params)
@@ -40,6 +51,23 @@ class PostgresErasure(ErasureStore):
                 return
             yield [ErasableOutput(**row) for row in rows]
             after = rows[-1]["id"]
+
+    async def find_originals(self, ids: Sequence[UUID]) -> Sequence[UUID]:
+        params = {"group_id": UNASSIGNED, "ids": list(ids)}
+        rows = await self._database.run(Role.ERASER, UNASSIGNED, query("existing_rows"), params)
+        return [row["id"] for row in rows]
+
+    async def find_assigned(self, originals: Sequence[UUID], *, among: AbstractSet[str] | None) -> list[AssignedCopy]:
+        """Groups see only their own rows, so that each is asked by itself."""
+        named = {"among": None if among is None else sorted(among)}
+        groups = await self._database.run(Role.OPERATOR, None, query("list_groups"), named)
+        keys = [f"{ASSIGN} {one}" for one in originals]
+        found: list[AssignedCopy] = []
+        for group_id in [row["group_id"] for row in groups]:
+            params = {"group_id": group_id, "keys": keys}
+            rows = await self._database.run(Role.ERASER, group_id, query("assigned_rows"), params)
+            found += [AssignedCopy(**row) for row in rows]
+        return found
 
     async def insights(self, group_id: str) -> Sequence[ErasableText]:
         return [
@@ -90,6 +118,7 @@ class PostgresErasure(ErasureStore):
         params = {
             "group_id": receipt.group_id,
             **{kind: list(ids) for kind, ids in plan.ids.items()},
+            "outputs": [*plan.outputs, *plan.later],
             "released": list(plan.released),
             "agents": list(plan.agents),
             "profile": plan.profile,
@@ -110,6 +139,21 @@ class PostgresErasure(ErasureStore):
                     (query("add_event"), event_params(event, self._database.signer)),
                 ]
             )
+            if plan.originals:
+                await self._erase_originals(transaction, plan, event)
+
+    async def _erase_originals(self, transaction: StatementRunner, plan: ErasurePlan, event: AuditEvent) -> None:
+        """Erase the outputs without a group from which forgotten ones were assigned, in the reserved group."""
+        nothing: dict[str, list[UUID]] = {"insights": [], "memories": [], "released": []}
+        params = {"group_id": UNASSIGNED, "outputs": list(plan.originals), **nothing}
+        own = replace(event, id=self._ids.new(), group_id=UNASSIGNED)
+        await transaction.run(
+            [
+                (query("enter"), {"role": Role.ERASER, "group_id": UNASSIGNED}),
+                *((query(name), params) for name in ("alone_in_group", "erase_sources", "erase_outputs", "erase_rows")),
+                (query("add_event"), event_params(own, self._database.signer)),
+            ]
+        )
 
     async def find(self, group_id: str, token: str) -> StoredForget | None:
         params = {"group_id": group_id, "token": token}
@@ -195,6 +239,7 @@ def _forget_of(row: DictRow) -> StoredForget:
         outputs=tuple(map(UUID, stored["outputs"])),
         memories=tuple(map(UUID, stored["memories"])),
         released=tuple(map(UUID, stored["released"])),
+        originals=tuple(map(UUID, stored.get("originals", ()))),
         tombstones=stored["tombstones"],
         signature=stored["signature"],
         public_key=stored["public_key"],

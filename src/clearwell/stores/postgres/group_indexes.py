@@ -24,7 +24,7 @@ from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role, first_line, translated_errors
 from clearwell.stores.postgres.queries import query
 
-MOST_DIMENSIONS: Final = 4000
+MAX_DIMENSIONS: Final = 4000
 """pgvector cannot index longer vectors. Such groups are searched exactly, whatever their size."""
 RETRY_AFTER: Final = timedelta(hours=1)
 VECTOR_CANDIDATES: Final = 400
@@ -122,7 +122,7 @@ class GroupIndexBuilder:
         params = {
             "model": model,
             "rows": self._rows,
-            "widest": MOST_DIMENSIONS,
+            "widest": MAX_DIMENSIONS,
             "failed_since": self._clock.now() - RETRY_AFTER,
         }
         statements = [(query("groups_without_indexes"), params), (query("groups_with_unneeded_indexes"), params)]

@@ -20,7 +20,7 @@ SPARE_CHUNKS, GROWTH = 3, 4
 """How many more chunks than memories are read at first, and by which factor if those are of too few memories."""
 NO_WORDS = QueryTerms(weights={}, spoken="")
 NO_CONFLICTS: Final[Mapping[UUID, Sequence[UUID]]] = {}
-BY_VECTOR = Fusion(dense=1.0, lexical=0.0, author=0.0, beside=0.0, answer=0.0, session=0.0)
+BY_VECTOR = Fusion(dense=1.0, lexical=0.0, author=0.0, neighbour=0.0, answer=0.0, session=0.0)
 
 
 class PostgresLongTerm(LongTermSearch):
@@ -141,7 +141,7 @@ def word_params(wanted: SearchQuery, limit: int) -> dict[str, Any]:
         "dense": float(fusion.dense),
         "lexical": float(fusion.lexical),
         "author": float(fusion.author),
-        "beside": float(fusion.beside),
+        "neighbour": float(fusion.neighbour),
         "answer": float(fusion.answer),
         "session": float(fusion.session),
         "pool": max(fusion.pool, limit),
@@ -185,7 +185,7 @@ def parts_of(row: DictRow, fusion: Fusion) -> Parts:
         dense=fusion.dense * (row["similarity"] or 0.0),
         lexical=fusion.lexical * row["words"],
         author=row["named"],
-        beside=row["beside"] if row["placed"] else 0.0,
+        neighbour=row["neighbour"] if row["placed"] else 0.0,
         answer=row["answer"] if row["placed"] else 0.0,
         session=row["session"] if row["placed"] else 0.0,
     )

@@ -1,6 +1,7 @@
-"""The named statements of ``queries.sql``, read once. Statements can include shared parts."""
+"""The named statements of ``queries.sql``, read once. Statements and parts can include shared parts."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -14,9 +15,11 @@ def queries() -> dict[str, str]:
     pieces = _HEADING.split(text)[1:]
     found = list(zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True))
     parts = {name: body for kind, name, body in found if kind == "part"}
-    return {
-        name: _bare(_INCLUDE.sub(lambda wanted: parts[wanted[1]], body)) for kind, name, body in found if kind == "name"
-    }
+    return {name: _bare(_include(body, parts)) for kind, name, body in found if kind == "name"}
+
+
+def _include(body: str, parts: Mapping[str, str]) -> str:
+    return _INCLUDE.sub(lambda wanted: _include(parts[wanted[1]], parts), body)
 
 
 def _bare(body: str) -> str:

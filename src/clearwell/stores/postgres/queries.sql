@@ -11,6 +11,11 @@ SELECT set_config('role', 'clearwell_app', false), set_config('statement_timeout
 -- One role and one group, until the transaction ends.
 SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group_id)s, true)
 
+-- name: enter_transaction
+-- As enter, for a transaction of several steps, which the server ends if nothing comes for so long.
+SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group_id)s, true),
+    set_config('idle_in_transaction_session_timeout', %(milliseconds)s, true)
+
 -- name: capture
 -- Store one output and its pending admission. A repeated request conflicts with its first row and adds nothing.
 WITH kept AS (
@@ -258,14 +263,24 @@ WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s)
 ORDER BY a.log_id, v.at, v.position
 
 -- name: admitted
--- The entries that working memory should hold, for a rebuild.
+-- The entries that working memory should hold, for a rebuild: the newest, of which those of an agent beyond its limit
+-- come last.
+WITH ranked AS (
+    SELECT a.log_id, a.settled_at, row_number() OVER
+        (PARTITION BY q.agent_id ORDER BY a.settled_at DESC, a.log_id DESC) > %(agent_limit)s AS surplus
+    FROM admissions a
+    JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
+    WHERE a.group_id = %(group_id)s AND a.state = 'admitted' AND a.settled_at > %(since)s AND a.removed_at IS NULL
+), kept AS (
+    SELECT log_id FROM ranked ORDER BY surplus, settled_at DESC, log_id DESC LIMIT %(limit)s
+)
 SELECT q.id, q.group_id, q.session_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.occurred_at,
     q.created_at, a.settled_at, a.flags, v.model, v.embedding
 FROM admissions a
 JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
 LEFT JOIN quarantine_vectors v ON v.group_id = a.group_id AND v.log_id = a.log_id
-WHERE a.group_id = %(group_id)s AND a.state = 'admitted' AND a.settled_at > %(since)s AND a.removed_at IS NULL
-ORDER BY a.settled_at DESC, q.id DESC LIMIT %(limit)s
+WHERE a.group_id = %(group_id)s AND a.log_id IN (SELECT log_id FROM kept)
+ORDER BY a.settled_at DESC, q.id DESC
 
 -- name: output_texts
 SELECT id, content FROM quarantine_logs WHERE group_id = %(group_id)s AND id = ANY(%(ids)s)
@@ -476,21 +491,21 @@ WITH rarity AS (
 ), lifted AS (
     SELECT place, id, chunk_no, %(dense)s - away AS own,
         session_id IS NOT NULL AS placed,
-        %(beside)s * coalesce(greatest(%(dense)s - min(away) OVER beside, 0), 0) AS beside,
+        %(neighbour)s * coalesce(greatest(%(dense)s - min(away) OVER neighbour, 0), 0) AS neighbour,
         %(answer)s * coalesce(greatest(%(dense)s - min(away) FILTER (WHERE asks) OVER before, 0), 0) AS answer,
         %(session)s * greatest(%(dense)s - min(away) OVER (PARTITION BY session_id, agent_id), 0) AS session
     FROM pool
-    WINDOW beside AS (PARTITION BY session_id, agent_id ORDER BY position
+    WINDOW neighbour AS (PARTITION BY session_id, agent_id ORDER BY position
             RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW),
         before AS (PARTITION BY session_id, agent_id ORDER BY position RANGE BETWEEN 1 PRECEDING AND 1 PRECEDING)
 ), ranked AS (
-    SELECT *, own + CASE WHEN placed THEN beside + answer + session ELSE 0 END AS rank FROM lifted
+    SELECT *, own + CASE WHEN placed THEN neighbour + answer + session ELSE 0 END AS rank FROM lifted
     ORDER BY rank DESC, id, chunk_no LIMIT %(limit)s
 )
 SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.content, m.embedding_model, m.session_id,
     m.author, m.occurred_at, m.metadata, m.flags, m.promoted_at, m.valid_to,
     1 - (m.embedding <=> %(embedding)s) AS similarity,
-    -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.beside, l.answer, l.session,
+    -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.neighbour, l.answer, l.session,
     CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS named,
     (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id,
     m.disputed,
@@ -776,7 +791,8 @@ ORDER BY id LIMIT %(limit)s
 
 -- name: audit_unsealed_groups
 -- The groups that have events without a seal.
-SELECT DISTINCT group_id FROM audit_pending ORDER BY group_id LIMIT %(limit)s
+SELECT DISTINCT group_id FROM audit_pending WHERE %(after)s::text IS NULL OR group_id > %(after)s
+ORDER BY group_id LIMIT %(limit)s
 
 -- name: alone_in_seals
 -- One process seals a group at a time.
@@ -982,6 +998,7 @@ SELECT secret FROM group_secrets WHERE group_id = %(group_id)s
 -- name: tombstones_in_force
 SELECT value_hash, id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM tombstones
 WHERE group_id = %(group_id)s AND value_hash = ANY(%(value_hashes)s) AND lifted_at IS NULL
+ORDER BY kind = 'forgotten' DESC, id
 
 -- name: nearest_tombstone
 -- The rejected value nearest to one of these vectors, among those of the same model.
@@ -1801,6 +1818,14 @@ ON CONFLICT (group_id, memory_id) DO UPDATE SET
     days = memory_uses.days + ((memory_uses.last_used_at AT TIME ZONE 'UTC')::date
         < (excluded.last_used_at AT TIME ZONE 'UTC')::date)::integer
 
+-- part: outcome_of_source
+-- What the decision means for one source: where a side was promoted, what the others said was rejected.
+CROSS JOIN LATERAL (SELECT CASE WHEN i.state = 'promoted' AND EXISTS (SELECT FROM decisions d
+    WHERE d.group_id = i.group_id AND d.insight_id = i.id AND d.action = 'promote' AND NOT d.already
+        AND s.log_id <> ALL(d.side_sources)
+        AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id))
+    THEN 'rejected' ELSE i.state END AS state OFFSET 0) o
+
 -- name: calibration
 -- The confidence that agents stated, in tenths, and what was decided. Anything but a number from 0 to 1 is not stated.
 WITH stated AS (
@@ -1811,12 +1836,15 @@ WITH stated AS (
     CROSS JOIN LATERAL (SELECT coalesce(q.raw_metadata -> 'confidence', q.raw_metadata -> 'confidence_score') AS value) c
     WHERE q.group_id = %(group_id)s
 ), fates AS (
-    SELECT s.log_id, bool_or(i.state = 'promoted') AS promoted, bool_or(i.state = 'rejected') AS rejected
+    SELECT s.log_id, bool_or(o.state = 'promoted') AS promoted, bool_or(o.state = 'rejected') AS rejected
     FROM insight_sources s JOIN insights i ON i.group_id = s.group_id AND i.id = s.insight_id
+-- include: outcome_of_source
     WHERE s.group_id = %(group_id)s AND i.state IN ('promoted', 'rejected') GROUP BY s.log_id
 ), direct AS (
-    SELECT DISTINCT origin_id AS log_id FROM promotions
-    WHERE group_id = %(group_id)s AND origin IN ('working', 'quarantine')
+    SELECT DISTINCT p.origin_id AS log_id FROM promotions p
+    JOIN decisions d ON d.group_id = p.group_id AND d.promotion_id = p.id AND d.action = 'promote'
+    WHERE p.group_id = %(group_id)s AND p.origin IN ('working', 'quarantine') AND d.insight_id IS NULL
+        AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
 )
 SELECT agent_id, CASE WHEN confidence IS NOT NULL THEN least(floor(confidence * 10), 9)::integer END AS bucket,
     count(*)::integer AS entries,
@@ -1869,11 +1897,12 @@ ORDER BY n.day
 -- part: judged
 -- Decided insights with their rows, and outputs that were promoted directly.
 FROM (
-    SELECT i.id, i.state, s.log_id FROM insights i
+    SELECT i.id, i.state, o.state AS outcome, s.log_id FROM insights i
     JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
+-- include: outcome_of_source
     WHERE i.group_id = %(group_id)s AND i.state IN ('promoted', 'rejected')
     UNION ALL
-    SELECT p.id, 'promoted', p.origin_id FROM promotions p
+    SELECT p.id, 'promoted', 'promoted', p.origin_id FROM promotions p
     JOIN decisions d ON d.group_id = p.group_id AND d.promotion_id = p.id AND d.action = 'promote'
     WHERE p.group_id = %(group_id)s AND p.origin IN ('working', 'quarantine') AND d.insight_id IS NULL
         AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
@@ -1885,16 +1914,16 @@ SELECT NULL AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::int
 -- include: judged
 
 -- name: statistics_by_agent
-SELECT q.agent_id AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
-    count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
+SELECT q.agent_id AS by, count(DISTINCT j.id) FILTER (WHERE j.outcome = 'promoted')::integer AS promoted,
+    count(DISTINCT j.id) FILTER (WHERE j.outcome = 'rejected')::integer AS rejected
 -- include: judged
 CROSS JOIN LATERAL (SELECT agent_id FROM quarantine_logs WHERE group_id = %(group_id)s AND id = j.log_id OFFSET 0) q
 GROUP BY q.agent_id ORDER BY q.agent_id NULLS LAST
 
 -- name: statistics_by_check
 -- By how each check of the ingress pipeline ended.
-SELECT v."check" || ':' || v.outcome AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
-    count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
+SELECT v."check" || ':' || v.outcome AS by, count(DISTINCT j.id) FILTER (WHERE j.outcome = 'promoted')::integer AS promoted,
+    count(DISTINCT j.id) FILTER (WHERE j.outcome = 'rejected')::integer AS rejected
 -- include: judged
 CROSS JOIN LATERAL (SELECT "check", outcome FROM ingress_verdicts
     WHERE group_id = %(group_id)s AND log_id = j.log_id OFFSET 0) v
@@ -1953,10 +1982,19 @@ FROM decisions d WHERE d.group_id = %(group_id)s AND d.tombstone_id = %(id)s AND
 
 -- name: erasable_outputs
 -- A page of a group's outputs with everything of them that is text.
-SELECT id, session_id, agent_id, content,
+SELECT id, session_id, agent_id, content, raw_metadata AS metadata,
+    CASE WHEN idempotency_key LIKE 'assign %%' THEN substr(idempotency_key, 8)::uuid END AS assigned_from,
     concat_ws(' ', session_id, node_id, agent_id, raw_metadata::text, idempotency_key) AS extra
 FROM quarantine_logs WHERE group_id = %(group_id)s AND (%(after)s::uuid IS NULL OR id > %(after)s)
 ORDER BY id LIMIT %(limit)s
+
+-- name: assigned_rows
+-- The rows of a group that were assigned from these outputs.
+SELECT group_id, id FROM quarantine_logs
+WHERE group_id = %(group_id)s AND idempotency_key = ANY(%(keys)s) ORDER BY id
+
+-- name: existing_rows
+SELECT id FROM quarantine_logs WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) ORDER BY id
 
 -- name: erasable_insights
 SELECT i.id, i.summary, i.sentences::text AS sentences,

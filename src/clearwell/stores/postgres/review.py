@@ -36,7 +36,7 @@ from clearwell.stores.postgres.quarantine import find_rows
 from clearwell.stores.postgres.queries import query
 from clearwell.vocabulary import ENDED, IdKind
 
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 BUCKETS = 10
 
 
@@ -184,7 +184,7 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
         return [decision_of(row) for row in rows]
 
     async def _rows(self, group_id: str, ids: Sequence[UUID]) -> list[QuarantineRow]:
-        return await find_rows(self._database, group_id, ids[:MOST_ROWS])
+        return await find_rows(self._database, group_id, ids[:MAX_ROWS])
 
     # statistics
 

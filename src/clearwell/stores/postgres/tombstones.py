@@ -7,11 +7,11 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from clearwell.ports import TombstoneStore
-from clearwell.records import AuditEvent, Tombstone, TombstoneKind, Vector
+from clearwell.records import Tombstone, TombstoneKind, Vector
 from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.rows import event_params, to_column
+from clearwell.stores.postgres.rows import to_column
 
 
 class PostgresTombstones(TombstoneStore):
@@ -30,17 +30,6 @@ class PostgresTombstones(TombstoneStore):
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         statements = lookup_statements(group_id, value_hashes, embeddings, model)
         return lookup_result(await self._database.run_all(Role.WORKER, group_id, statements))
-
-    async def add(
-        self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
-    ) -> bool:
-        params = tombstone_params(tombstone, value_hash, embedding=embedding, model=model)
-        statements: list[SqlStatement] = [
-            (query("add_tombstone"), params),
-            (query("add_event"), event_params(event, self._database.signer)),
-        ]
-        added, _ = await self._database.run_all(Role.REVIEWER, tombstone.group_id, statements)
-        return bool(added[0]["rowcount"])
 
     async def all(self, group_id: str) -> Sequence[Tombstone]:
         rows = await self._database.run(Role.REVIEWER, group_id, query("list_tombstones"), {"group_id": group_id})

@@ -1,7 +1,8 @@
 """An entry of working memory as one self-contained JSON text.
 
-``id``, ``expires_ms`` and ``key``, a hash of the rest, come first and in this order. The scripts find an entry by what
-its text begins with, and a process that has read an entry recognises it by its head and does not read it again.
+``id``, ``expires_ms``, ``key``, a hash of the rest, and ``agent_key``, a hash of the agent, come first and in this
+order. The scripts find an entry by what its text begins with and count the entries of an agent, and a process that has
+read an entry recognises it by its head and does not read it again.
 """
 
 import base64
@@ -36,6 +37,7 @@ def encode(entry: WorkingEntry, *, max_bytes: int) -> str:
     content = cut_at_sentence(entry.content, max_bytes)
     statements = [one for one in entry.statements if one.end <= len(content)]
     record: dict[str, Any] = {
+        "agent_key": "" if entry.agent_id is None else make_key(entry.agent_id),
         "content": content,
         "cut": entry.cut or content != entry.content,
         "label": "ephemeral",
@@ -54,8 +56,11 @@ def encode(entry: WorkingEntry, *, max_bytes: int) -> str:
     }
     rest = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     expires = to_ms(entry.expires_at) if entry.expires_at else 0
-    key = blake2b(rest.encode(), digest_size=KEY_BYTES).hexdigest()
-    return f'{head(entry.id)}"expires_ms":{expires},"key":"{key}",{rest[1:]}'
+    return f'{head(entry.id)}"expires_ms":{expires},"key":"{make_key(rest)}",{rest[1:]}'
+
+
+def make_key(text: str) -> str:
+    return blake2b(text.encode(), digest_size=KEY_BYTES).hexdigest()
 
 
 def decode(element: bytes) -> WorkingEntry | None:

@@ -33,6 +33,11 @@ class ValkeyHeartbeats(Heartbeats):
         with translated_errors():
             await self._client.zrem(KEY, self._member)
 
+    async def count_alive(self) -> int:
+        """How many workers are alive."""
+        with translated_errors():
+            return int(await self._client.zcount(KEY, f"({to_ms(self._clock.now())}", "+inf"))
+
     async def leaves_to_others(self) -> bool:
         """Whether workers are alive and none of them has the settings of this process."""
         with translated_errors():

@@ -8,7 +8,7 @@ import structlog
 from redis.exceptions import ResponseError
 
 from clearwell.ports import Clock, WorkingStore
-from clearwell.records import WorkingEntry
+from clearwell.records import WorkingCapacity, WorkingEntry
 from clearwell.stores.valkey.client import is_wrong_type, script, translated_errors
 from clearwell.stores.valkey.entries import HEAD_BYTES, encode, head, known_entries, read_element, to_ms
 from clearwell.stores.valkey.pauses import ValkeyPauses
@@ -23,10 +23,10 @@ LARGE_BYTES = 200_000
 class ValkeyWorkingStore(WorkingStore):
     """Working memory on Redis or Valkey."""
 
-    def __init__(self, client: redis.Redis, clock: Clock, *, size: int, content_bytes: int) -> None:
+    def __init__(self, client: redis.Redis, clock: Clock, *, capacity: WorkingCapacity, content_bytes: int) -> None:
         self._client = client
         self._clock = clock
-        self._size = size
+        self._capacity = capacity
         self._content_bytes = content_bytes
         self._damaged: set[str] = set()
         self._large: set[str] = set()
@@ -43,7 +43,10 @@ class ValkeyWorkingStore(WorkingStore):
         lives = to_ms(entry.expires_at) - to_ms(self._clock.now())
         element = encode(entry, max_bytes=self._content_bytes)
         with translated_errors(KEYS, entry.group_id):
-            await self._push(keys=[KEYS + entry.group_id], args=[element, head(entry.id), self._size, lives])
+            await self._push(
+                keys=[KEYS + entry.group_id],
+                args=[element, head(entry.id), self._capacity.size, lives, self._capacity.agent_size],
+            )
 
     async def entries(self, group_id: str) -> list[WorkingEntry]:
         with translated_errors():
@@ -100,7 +103,8 @@ class ValkeyWorkingStore(WorkingStore):
 
     async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:
         now = self._clock.now()
-        live = [entry for entry in entries if entry.expires_at is not None and entry.expires_at > now][: self._size]
+        live = [entry for entry in entries if entry.expires_at is not None and entry.expires_at > now]
+        live = self._capacity.choose(live)
         lives = max((to_ms(entry.expires_at) - to_ms(now) for entry in live if entry.expires_at is not None), default=0)
         elements = [encode(entry, max_bytes=self._content_bytes) for entry in live]
         with translated_errors():

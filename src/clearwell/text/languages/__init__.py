@@ -1,4 +1,4 @@
-"""The languages that texts are read in, each an object that holds what is particular to it."""
+"""The supported languages. Each is an object with its stop words, stemmer, segmenter and sentence rules."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Chinese: words are not separated and have no endings."""
+"""Chinese: words are not separated by spaces and not inflected."""
 
 from typing import Final
 

@@ -1,11 +1,12 @@
-"""English: words stand apart, have endings, and are shortened with a full stop."""
+"""English: words are separated and inflected, and abbreviations end with a full stop."""
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 import snowballstemmer
 
+from clearwell.caches import MIB, TextCache
 from clearwell.text.languages.language import Language, read_signs
 from clearwell.text.words import words
 
@@ -15,30 +16,36 @@ _SHORTEST: Final = 3
 _BRITISH: Final = re.compile(r"(\w{4,})is(e|ed|ing|ation)")
 _AMERICAN: Final = {"centre": "center", "metre": "meter", "litre": "liter", "licence": "license"}
 _LONGEST_OUR: Final = 5
-"""Four and hour are spelt so everywhere."""
+"""Words up to this length, such as four and hour, have the same spelling everywhere."""
 _SHORTENED: Final = re.compile(r"(?:\b(?:e\.\s?g|i\.\s?e|vs|cf|approx|Mr|Mrs|Ms|Dr|Prof))\.$")
-"""A full stop after which a sentence goes on whatever follows."""
+"""An abbreviation after which the sentence always continues."""
 _MAYBE_SHORTENED: Final = re.compile(r"(?:\b(?:[^\W\d_]\.){2,}|\b(?:etc|al|ca|Inc|Ltd|Corp|Co|St|min|max|hrs?|sec)\.)$")
-"""One after which it goes on where no capital letter follows, as in 7 a.m. to 9 p.m."""
+"""An abbreviation after which the sentence continues unless a capital letter follows, as in 7 a.m. to 9 p.m."""
 _BEFORE_NUMBER: Final = re.compile(
     r"\b(?:[Nn]os?|Nr|[Ff]igs?|[Ee]q|[Ss]ec|[Vv]ol|[Cc]h|pp?|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.$"
 )
 _INITIAL: Final = re.compile(r"(?:^|\b[A-Z][\w-]+ |\b[A-Z]\. ?|\b(?:in|by|of|and|from|to|with|see|for|the) )[A-Z]\.$")
-"""As in George R. R. Martin, but not in Plan B. It failed: no name begins with a stop word."""
+"""An initial, as in George R. R. Martin, but not in "Plan B. It failed": no name begins with a stop word."""
 _NUMBER_OF_ITEM: Final = re.compile(r"\(?\d{1,3}[.)]")
 
 
-@lru_cache(maxsize=16384)
 def stem(word: str) -> str:
-    """Return a lower-case word without its endings. Forms that no rule finds (went, children) are in a list."""
+    """Return the stem of a lower-case word. Irregular forms (went, children) are in a list."""
+    return _stems[word]
+
+
+def _find_stem(word: str) -> str:
     if len(word) < _SHORTEST or word in _unchanged() or not word.isascii() or not word.isalpha():
         return word
     stemmed: str = _SNOWBALL.stemWord(_american(_irregular().get(word, word)))
     return stemmed
 
 
+_stems = TextCache(_find_stem, max_bytes=4 * MIB, bytes_per_character=8)
+
+
 def _american(word: str) -> str:
-    """One spelling: organise is organize, and colour is color."""
+    """Return the American spelling: organize for organise, color for colour."""
     british = _BRITISH.fullmatch(word)
     if british and f"{british[1]}ise" not in _never_american():
         return f"{british[1]}iz{british[2]}"
@@ -63,7 +70,7 @@ def _irregular() -> dict[str, str]:
 
 
 _TITLE_END: Final = re.compile(r"[!?]$|[.!?][\"'”’)\]]{1,4}$")
-"""The end of a title or a quotation in the middle of a sentence, if what follows is in lower case."""
+"""The end of a title or a quotation inside a sentence, if a lower-case letter follows."""
 
 
 def _goes_on(before: str, after: str) -> bool:

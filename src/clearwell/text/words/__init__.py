@@ -1,4 +1,4 @@
-"""The word lists, one file a language, and units."""
+"""The word lists, one file per language, and units."""
 
 import tomllib
 from collections.abc import Mapping
@@ -9,5 +9,5 @@ from typing import Any
 
 @cache
 def words(name: str) -> Mapping[str, Any]:
-    """One file of lists as it is written."""
+    """Return the content of one file of word lists."""
     return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))

@@ -96,8 +96,9 @@ async def audit_events(request: ApiRequest, parameters: Annotated[AuditParameter
     "/api/v1/audit/verify",
     tags=[AUDIT],
     summary="Verify the audit trail",
-    description="Finds events and seals that were changed, removed or inserted, and says where. With a head that was "
-    f"exported before, also what was removed at the end since then. {WHICH}{RIGHT}",
+    description="Finds events and seals that were changed, removed or inserted, and says where; also a trail that does "
+    "not continue the head that this process keeps outside of the database. With a head that was exported before, also "
+    f"one that does not continue that head. {WHICH}{RIGHT}",
     response_description="What was verified, and what is wrong.",
     responses=openapi.problems(*openapi.QUERIES),
 )

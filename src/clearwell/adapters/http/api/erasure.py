@@ -68,8 +68,9 @@ async def preview_forget(
     "/api/v1/forget",
     tags=[FORGET],
     summary="Forget what was previewed",
-    description="Erases it for good, in one transaction, and keeps its values from coming back. 409 if the preview is "
-    f"outdated; a repeated request gets the same receipt. {RIGHT}",
+    description="Erases it for good, in one transaction, and keeps its values from coming back. Outputs that "
+    "came after the preview and match are erased with it. 409 if memories, insights, decisions or older outputs were "
+    f"added; a repeated request gets the same receipt. {RIGHT}",
     response_description="The signed receipt, without anything of what was forgotten.",
     responses=openapi.problems(*openapi.WRITES),
 )

@@ -21,6 +21,7 @@ from clearwell.adapters.http.fields import (
 )
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.errors import InvalidInput
+from clearwell.flow import limits
 from clearwell.records import Action, DecisionRequest, InsightState, NewMemory, Scope
 from clearwell.views.decisions import DecisionBatchView, DecisionResultView
 from clearwell.views.dossiers import DossierView
@@ -55,32 +56,26 @@ class ChoiceInput(GroupedBody):
         raise NotImplementedError
 
 
+MemoryScope = Annotated[Scope | None, Field(strict=False, description="group, or agent for a memory of agent_id only")]
+Owner = Annotated[str | None, Field(description="makes it a memory of this agent only")]
+
+
 class PromoteOutputInput(GroupedBody):
     """Promote an output as it is, or with another text. An output never changes, so it has no version."""
 
     may_be_blank = True
 
     text: str | None = Field(None, description="the text to promote instead")
-    scope: Annotated[Scope | None, Field(strict=False)] = Field(
-        None, description="group, or agent for a memory of agent_id only"
-    )
-    agent_id: str | None = Field(None, description="makes it a memory of this agent only")
+    scope: MemoryScope = None
+    agent_id: Owner = None
     supersedes: Id | None = Field(None, description="the memory that this supersedes")
     acknowledge: Acknowledge = Field(default_factory=list)
     keep_invisible: KeepInvisible = False
 
-    def owner(self) -> str | None:
-        """The agent whose memory it becomes; None is the group."""
-        if self.scope is Scope.AGENT and self.agent_id is None:
-            raise InvalidInput("http_field_missing", field="agent_id")
-        if self.scope is Scope.GROUP and self.agent_id is not None:
-            raise InvalidInput("scope_with_agent", field="agent_id")
-        return self.agent_id
-
     def to_record(self) -> NewMemory:
         return NewMemory(
             content=self.text or "",
-            agent_id=self.owner(),
+            agent_id=limits.require_owner(self.scope, self.agent_id),
             supersedes=self.supersedes,
             acknowledge=tuple(self.acknowledge),
             keep_invisible=self.keep_invisible,
@@ -111,7 +106,7 @@ class PromoteInput(PromoteOutputInput, ChoiceInput):
             id=insight_id,
             version=self.version,
             text=self.text,
-            agent_id=self.owner(),
+            agent_id=limits.require_owner(self.scope, self.agent_id),
             supersedes=self.supersedes,
             side=self.side,
             despite=tuple(self.despite),
@@ -184,7 +179,8 @@ class DecisionInput(RequestBody):
     action: Annotated[InsightAction, Field(strict=False)]
     version: Version = None
     text: str | None = None
-    agent_id: str | None = None
+    scope: MemoryScope = None
+    agent_id: Owner = None
     supersedes: Id | None = None
     side: Side = None
     despite: Despite = Field(default_factory=list)
@@ -202,7 +198,7 @@ class DecisionInput(RequestBody):
             id=self.id,
             version=self.version,
             text=self.text,
-            agent_id=self.agent_id,
+            agent_id=limits.require_owner(self.scope, self.agent_id),
             supersedes=self.supersedes,
             side=self.side,
             despite=tuple(self.despite),
@@ -224,6 +220,8 @@ def read_decision(value: object) -> DecisionRequest | InvalidInput:
         return DecisionInput.model_validate(value).to_request()
     except ValidationError as error:
         return invalid_structure(error.errors(include_url=False, include_input=False))
+    except InvalidInput as error:
+        return error
 
 
 class DecideInput(GroupedBody):

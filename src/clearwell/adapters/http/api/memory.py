@@ -22,7 +22,7 @@ from clearwell.adapters.http.fields import (
 )
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.errors import ClearwellError
-from clearwell.flow.retrieval.options import MOST_CHARS, RetrieveOptions
+from clearwell.flow.retrieval.options import MAX_CHARS, RetrieveOptions
 from clearwell.records import NewMemory, Operator, Scope
 from clearwell.views.memories import IngestedBatchView, IngestedView, RetrievalView, VerifiedMemoryView
 from clearwell.views.provenance import MemoryOriginView
@@ -116,7 +116,7 @@ class RetrievalInput(GroupedBody):
     max_chars: int | None = Field(
         None,
         ge=0,
-        le=MOST_CHARS,
+        le=MAX_CHARS,
         description="shorten each item at the end of a sentence; 500 by default, 0 for the full text",
     )
     explain: bool | None = Field(None, description="add the parts of the scores to each item")

@@ -1,4 +1,4 @@
-"""Lists of memories, their provenance, promotion of outputs and entries, retraction, decisions and statistics."""
+"""Lists of memories, where they come from, what rests on an output, and their withdrawal."""
 
 from typing import Annotated
 from uuid import UUID
@@ -7,24 +7,12 @@ from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
 from clearwell.adapters.http import openapi
-from clearwell.adapters.http.api.insights import MAX_DECISIONS, UNDO_EXAMPLES, PromoteOutputInput, UndoInput
-from clearwell.adapters.http.fields import (
-    Acknowledge,
-    GroupedBody,
-    GroupParameters,
-    Id,
-    KeepInvisible,
-    Moment,
-    PageParameters,
-)
+from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, Moment, PageParameters
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
-from clearwell.flow.review.service import MAX_DAYS
 from clearwell.ports import MemoryFilter
-from clearwell.records import Action, MemoryState, Origin, SourceSelector
-from clearwell.views.decisions import DecisionPageView, DecisionResultView
-from clearwell.views.memories import PromotionBatchView, PromotionResultView
+from clearwell.records import MemoryState, Origin, SourceSelector
+from clearwell.views.decisions import DecisionResultView
 from clearwell.views.provenance import MemoryPageView, ProvenanceView, RetractionPreviewView
-from clearwell.views.statistics import ActivityView, CalibrationView, ReviewCountsView, ReviewStatisticsView
 
 router = APIRouter(tags=["review"], route_class=ApiRoute)
 
@@ -32,33 +20,6 @@ PERSON = "Requires the scope review."
 READER = "Requires the scope review or admin."
 REFUSALS = openapi.problems(*openapi.WRITES, 404)
 RowId = Annotated[UUID, Path(alias="id")]
-PromoteOutputBody = Annotated[
-    PromoteOutputInput,
-    Body(
-        openapi_examples=openapi.examples(
-            **{"as it is": {"group_id": "grp-123"}, "in other words": {"text": "发布窗口定于每周二上午十点。"}}
-        )
-    ),
-]
-
-
-class UndoDecisionInput(UndoInput):
-    """Undo a decision by its id."""
-
-    only: Annotated[Action | None, Field(strict=False)] = Field(
-        None, description="refuse a decision of another kind, such as retract"
-    )
-
-
-class PromoteManyInput(GroupedBody):
-    """Outputs to promote as they are. The answer has a result or a problem for each."""
-
-    ids: list[str] = Field(min_length=1, max_length=MAX_DECISIONS, description="ids of outputs")
-    origin: Annotated[Origin, Field(strict=False)] = Field(
-        Origin.QUARANTINE, description="quarantine, or working for entries that have not expired"
-    )
-    acknowledge: Acknowledge = Field(default_factory=list)
-    keep_invisible: KeepInvisible = False
 
 
 class MemoryListParameters(PageParameters):
@@ -115,73 +76,10 @@ class RetractInput(GroupedBody):
         )
 
 
-PROMOTE_MANY_EXAMPLES = openapi.examples(
-    two={
-        "group_id": "grp-123",
-        "ids": ["01234567-89ab-7cde-8f01-23456789abcd", "01234567-89ab-7cde-8f01-23456789abce"],
-    }
-)
 WITHDRAW_EXAMPLES = openapi.examples(
     outdated={"group_id": "grp-123", "reason": "The policy changed in October."},
 )
 RETRACT_EXAMPLES = openapi.examples(list={"group_id": "grp-123", "session_id": "meeting-1"})
-
-
-@router.post(
-    "/api/v1/quarantine/{id}/promote",
-    summary="Promote an output from quarantine",
-    description=f"The memory keeps the session, agent and time of the output. group_id is optional. {PERSON}",
-    response_description="Stored as verified memory.",
-    responses=REFUSALS,
-)
-async def promote_row(
-    request: ApiRequest, response: Response, row_id: RowId, wanted: PromoteOutputBody
-) -> PromotionResultView:
-    group_id = await request.group_of("row", row_id, wanted)
-    result = await request.review.promote_row(
-        row_id, wanted.to_record(), group=group_id, idempotency_key=request.idempotency_key
-    )
-    mark_replay(response, [result])
-    return PromotionResultView.from_record(result)
-
-
-@router.post(
-    "/api/v1/quarantine/promote",
-    summary="Promote many outputs at once",
-    description="Promotes the outputs as they are; the answer has a result or a problem for each, in order. With "
-    f"origin: working, only entries of working memory that have not expired. {PERSON}",
-    response_description="One result for each.",
-    responses=openapi.problems(*openapi.WRITES),
-)
-async def promote_outputs(
-    request: ApiRequest, wanted: Annotated[PromoteManyInput, Body(openapi_examples=PROMOTE_MANY_EXAMPLES)]
-) -> PromotionBatchView:
-    results = await request.review.promote_outputs(
-        wanted.ids,
-        origin=wanted.origin,
-        acknowledge=wanted.acknowledge,
-        keep_invisible=wanted.keep_invisible,
-        group=request.group(wanted),
-        idempotency_key=request.idempotency_key,
-    )
-    return PromotionBatchView.from_records(results, request.language)
-
-
-@router.post(
-    "/api/v1/working/{group_id:text}/{id}/promote",
-    summary="Promote an entry of working memory",
-    description=f"The memory keeps the session, agent and time of the entry. {PERSON}",
-    response_description="Stored as verified memory.",
-    responses=REFUSALS,
-)
-async def promote_entry(
-    request: ApiRequest, response: Response, group_id: str, entry_id: RowId, wanted: PromoteOutputBody
-) -> PromotionResultView:
-    result = await request.review.promote_entry(
-        entry_id, wanted.to_record(), group=group_id, idempotency_key=request.idempotency_key
-    )
-    mark_replay(response, [result])
-    return PromotionResultView.from_record(result)
 
 
 @router.get(
@@ -280,96 +178,3 @@ async def retract(
     )
     mark_replay(response, [result])
     return DecisionResultView.from_record(result)
-
-
-@router.get(
-    "/api/v1/decisions",
-    summary="List the decisions of a group",
-    description=f"Newest first, in pages. {READER}",
-    response_description="One page.",
-    responses=openapi.problems(*openapi.READS),
-)
-async def decisions(request: ApiRequest, parameters: Annotated[PageParameters, Query()]) -> DecisionPageView:
-    found = await request.review.decisions(
-        group=request.group(parameters), before=parameters.before, limit=parameters.limit + 1
-    )
-    return DecisionPageView.from_records(found, parameters.limit, await request.key_names())
-
-
-@router.post(
-    "/api/v1/decisions/{id}/undo",
-    summary="Undo a decision",
-    description=f"The undo is a new decision; the earlier one stays on record. {PERSON}",
-    response_description="Undone.",
-    responses=REFUSALS,
-)
-async def undo(
-    request: ApiRequest,
-    response: Response,
-    decision_id: RowId,
-    wanted: Annotated[UndoDecisionInput, Body(openapi_examples=UNDO_EXAMPLES)],
-) -> DecisionResultView:
-    group_id = await request.group_of("decision", decision_id, wanted)
-    result = await request.review.undo(
-        decision_id,
-        group=group_id,
-        reason=wanted.reason,
-        only=wanted.only,
-        idempotency_key=request.idempotency_key,
-    )
-    mark_replay(response, [result])
-    return DecisionResultView.from_record(result)
-
-
-@router.get(
-    "/api/v1/review/calibration",
-    summary="How reliable the confidence of agents is",
-    description=f"By agent, in steps of 0.1. It informs reviewers and changes no threshold. {READER}",
-    response_description="The table.",
-    responses=openapi.problems(*openapi.READS),
-)
-async def calibration(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> CalibrationView:
-    return CalibrationView.from_records(await request.review.calibration(group=request.group(parameters)))
-
-
-class ActivityParameters(GroupParameters):
-    """How many days to show."""
-
-    days: int = Field(30, ge=1, le=MAX_DAYS, description="the number of days, today included")
-
-
-@router.get(
-    "/api/v1/review/activity",
-    summary="What happened in a group, day by day",
-    description="Outputs that were admitted, and refused by each check, decisions, and the median time to a decision, "
-    f"for each of the last days in UTC. {READER}",
-    response_description="The days, the oldest first.",
-    responses=openapi.problems(*openapi.READS),
-)
-async def activity(request: ApiRequest, parameters: Annotated[ActivityParameters, Query()]) -> ActivityView:
-    days = await request.review.activity(group=request.group(parameters), days=parameters.days)
-    return ActivityView.from_records(days)
-
-
-@router.get(
-    "/api/v1/review/counts",
-    summary="What a group has now",
-    description="How many insights wait for a decision, how many memories are valid, and how many promotions are still "
-    f"to be written. {READER}",
-    response_description="The counts.",
-    responses=openapi.problems(*openapi.READS),
-)
-async def counts(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> ReviewCountsView:
-    return ReviewCountsView.read(await request.review.counts(group=request.group(parameters)))
-
-
-@router.get(
-    "/api/v1/review/numbers",
-    summary="Review statistics",
-    description="Time to decision, accept rates, the share of memories that were retrieved, and the yield of digests. "
-    f"{READER}",
-    response_description="The statistics.",
-    responses=openapi.problems(*openapi.READS),
-)
-async def statistics(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> ReviewStatisticsView:
-    return ReviewStatisticsView.from_record(await request.review.statistics(group=request.group(parameters)))

@@ -5,7 +5,6 @@ A part that the rights of the person do not cover is left out, and the page says
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +12,10 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from clearwell.adapters.http.console.navigation import page_url
-from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.adapters.http.console.request import NOTICE, TOKEN_FIELD, ConsoleRequest, ConsoleRoute
 from clearwell.errors import InvalidInput, NotAllowed
 from clearwell.flow.access.permissions import require_operator, require_right
-from clearwell.flow.digest.schedule import find_next_tick
+from clearwell.flow.digest.schedule import resolve_schedule
 from clearwell.records import ApiKey, GroupChange, Right
 from clearwell.views.groups import AgentView, GroupView
 from clearwell.views.installation import KeysView, SettingsView
@@ -35,10 +34,6 @@ class Profile:
     zone: str
     default_cron: str
     default_zone: str
-
-    @property
-    def next_digest_at(self) -> datetime | None:
-        return find_next_tick(self.cron, self.zone, datetime.now(UTC))
 
 
 @router.get("/g/{group:path}/agents")
@@ -63,44 +58,63 @@ async def change_prompt(request: ConsoleRequest, group: str) -> Response:
     """Set the system prompt, or remove it. A blank one removes it, too."""
     prompt = "" if "remove" in request.sent else request.sent.get("system_prompt", "").strip()
     await request.memory.change_group(GroupChange(system_prompt=prompt or None), group=group)
-    return request.redirect(page_url(group, "agents"))
+    return _redirect(request, group, "prompt_saved" if prompt else "prompt_removed")
 
 
 @router.post("/g/{group:path}/agents/schedule")
 async def change_schedule(request: ConsoleRequest, group: str) -> Response:
-    """Set the schedule of the digest: one of its own, or that of the settings."""
+    """Set the schedule of the digest: one of its own, or that of the settings.
+
+    What was typed counts, even if the choice above it was left at the settings. A schedule that the group already has
+    was not typed: the form shows it.
+    """
     sent = request.sent
-    own = GroupChange(digest_cron=sent.get("digest_cron", ""), digest_zone=sent.get("digest_zone", "").strip() or None)
-    removed = GroupChange(digest_cron=None, digest_zone=None)
-    await request.memory.change_group(own if sent.get("schedule") == "own" else removed, group=group)
-    return request.redirect(page_url(group, "agents"))
+    cron, zone = sent.get("digest_cron", "").strip(), sent.get("digest_zone", "").strip()
+    before = await request.memory.group(group)
+    is_typed = (cron, zone) != (before.digest_cron or "", before.digest_zone or "") and bool(cron or zone)
+    if sent.get("schedule") != "own" and not is_typed:
+        await request.memory.change_group(GroupChange(digest_cron=None, digest_zone=None), group=group)
+        return _redirect(request, group, "schedule_of_settings")
+    if zone and not cron:
+        raise InvalidInput("console_schedule_zone_alone", field="digest_cron")
+    await request.memory.change_group(GroupChange(digest_cron=cron, digest_zone=zone or None), group=group)
+    return _redirect(request, group, "schedule_saved" if cron else "schedule_stopped")
 
 
 @router.post("/g/{group:path}/agents/persona")
 async def put_agent(request: ConsoleRequest, group: str) -> Response:
     sent = request.sent
     await request.memory.put_agent(sent.get("agent", "").strip(), persona=sent.get("persona", "").strip(), group=group)
-    return request.redirect(page_url(group, "agents"))
+    return _redirect(request, group, "persona_saved")
 
 
 @router.post("/g/{group:path}/agents/persona/remove")
 async def remove_agent(request: ConsoleRequest, group: str) -> Response:
     await request.memory.remove_agent(request.sent.get("agent", ""), group=group)
-    return request.redirect(page_url(group, "agents"))
+    return _redirect(request, group, "persona_removed")
 
 
 @router.post("/g/{group:path}/agents/keys")
 async def create_key(request: ConsoleRequest, group: str) -> Response:
-    """Create a key and show its secret, this once: it is in no address, and not shown again after a reload."""
+    """Create a key and show its secret, this once: it is in no address, and not shown again after a reload.
+
+    The first key ends local mode. One with which nobody can administer the installation is created only if the person
+    says so again.
+    """
     sent = request.sent
     rights = frozenset(right for right in Right if f"scope_{right}" in sent)
+    groups = _read_groups(sent.get("covers", ""), sent.get("groups", ""))
+    may_operate = Right.ADMIN in rights and groups is None
+    if request.is_local and rights and not may_operate and "confirmed" not in sent:
+        return _ask_again(request, group)
     key, secret = await request.clearwell.keys.create(
         name=sent.get("name", "").strip() or "+".join(sorted(rights)),
         rights=rights,
-        groups=_read_groups(sent.get("covers", ""), sent.get("groups", "")),
+        groups=groups,
         agent_id=sent.get("agent", "").strip() or None,
         by=request.caller,
     )
+    request.local_mode_ended = request.is_local
     keys = await _read_keys(request, key, secret)
     if request.is_fragment:
         return request.page("agents_keys.html", group=group, **keys)
@@ -110,7 +124,22 @@ async def create_key(request: ConsoleRequest, group: str) -> Response:
 @router.post("/g/{group:path}/agents/keys/{key_id}/revoke")
 async def revoke_key(request: ConsoleRequest, group: str, key_id: UUID) -> Response:
     await request.clearwell.keys.revoke(key_id, by=request.caller)
-    return request.redirect(page_url(group, "agents"))
+    return _redirect(request, group, "key_revoked")
+
+
+def _redirect(request: ConsoleRequest, group: str, done: str) -> Response:
+    """Lead back to the page, which says what was done."""
+    return request.redirect(page_url(group, "agents"), notice=f"{NOTICE}{done}")
+
+
+def _ask_again(request: ConsoleRequest, group: str) -> Response:
+    """The form of a first key with which nobody can administer, once more: in a dialog, or on a page of its own."""
+    fields = [(name, value) for name, value in request.sent_all if name != TOKEN_FIELD]
+    template = "first_key_dialog.html" if request.is_fragment else "first_key.html"
+    response = request.page(template, group=group, fields=fields)
+    if request.is_fragment:
+        response.headers.update({"HX-Retarget": "#dialog", "HX-Reswap": "innerHTML"})
+    return response
 
 
 async def _show(request: ConsoleRequest, group: str, keys: Mapping[str, Any]) -> Response:
@@ -131,11 +160,12 @@ async def _read_profile(request: ConsoleRequest, group: str) -> Profile:
     found = GroupView.from_record(await request.memory.group(group))
     personas = await request.memory.agents(group=group)
     settings = request.clearwell.settings
+    cron, zone = resolve_schedule(found.digest_cron, found.digest_zone, settings)
     return Profile(
         group=found,
         agents=[AgentView.from_record(agent) for agent in personas],
-        cron=settings.digest_cron if found.digest_cron is None else found.digest_cron,
-        zone=found.digest_zone or settings.digest_zone,
+        cron=cron,
+        zone=zone,
         default_cron=settings.digest_cron,
         default_zone=settings.digest_zone,
     )

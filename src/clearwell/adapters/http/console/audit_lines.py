@@ -20,15 +20,22 @@ from clearwell.text.short_ids import shorten_id, shorten_ids
 from clearwell.views.audit import AuditEventView
 from clearwell.vocabulary import AuditAction
 
-MOST_IDS = 5
+MAX_IDS = 5
 """So many ids of a list are shown; the rest is counted."""
 PAGES = {"memory": "memories", "quarantine": "quarantine", "insight": "review"}
 """The page of what a subject names."""
 LINKED = {"memories": "memory", "supersedes": "memory", "others": "insight", "assigned_from": "quarantine"}
 """Details whose ids have a page, and of what kind they are."""
-SPOKEN = {"origin": "console_origin_", "was": "action_", "kind": "console_forget_{}_kind"}
+SPOKEN = {
+    "origin": "console_origin_",
+    "was": "action_",
+    "kind": "console_forget_{}_kind",
+    "why": "console_refusal_",
+}
 """Details whose value is a code that has a sentence."""
 COUNTED = re.compile(r"(\d+) outputs?")
+NUMBERS = re.compile(r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+)\b")
+"""The ids and numbers in what a refused caller attempted; the words around them have a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +67,24 @@ class LineWriter:
     def _write_subject(self, event: AuditEventView) -> Markup:
         if counted := COUNTED.fullmatch(event.subject):
             return show_plain(self._say("audit_subject_outputs", count=int(counted[1])))
+        if event.action == AuditAction.REFUSED:
+            return self._write_attempt(event.subject)
         kind, _, named = event.subject.partition(" ")
         code = f"audit_subject_{kind}"
-        if event.action == AuditAction.REFUSED or code not in catalogue():
+        if code not in catalogue():
             return show_plain(shorten_ids(event.subject))
         shown = self._write_id(named, kind) if read_id(named) else show_plain(shorten_ids(named))
         return Markup("{} {}").format(self._say(code), shown) if named else show_plain(self._say(code))
+
+    def _write_attempt(self, attempt: str) -> Markup:
+        """What a refused caller attempted, in words, with the ids and numbers that it named."""
+        words = NUMBERS.sub("", attempt).split()
+        code = f"console_attempt_{'_'.join(words)}"
+        if code not in catalogue():
+            return show_plain(shorten_ids(attempt))
+        kind = next((word for word in reversed(words) if word in PAGES), "")
+        named = [self._write_id(one, kind) if read_id(one) else show_plain(one) for one in NUMBERS.findall(attempt)]
+        return Markup(" ").join([show_plain(self._say(code)), *named])
 
     def _write_detail(self, name: str, value: JsonValue) -> Iterator[tuple[str, Markup]]:
         """The fields of a detail; none if it has no value."""
@@ -80,17 +99,23 @@ class LineWriter:
     def _write_value(self, name: str, value: JsonValue) -> Markup:
         match value:
             case dict():
-                parts = [f"{inner} {self._say_or(f'forget_{key}', key)}" for key, inner in value.items() if inner]
+                parts = [
+                    self._say_or(f"console_erased_{key}", f"{inner} {key}", count=inner)
+                    for key, inner in value.items()
+                    if inner
+                ]
                 return show_plain(" · ".join(parts))
             case list():
-                shown = [self._write_value(name, one) for one in value[:MOST_IDS]]
-                if len(value) > MOST_IDS:
-                    shown.append(show_plain(self._say("audit_and_more", count=len(value) - MOST_IDS)))
+                shown = [self._write_value(name, one) for one in value[:MAX_IDS]]
+                if len(value) > MAX_IDS:
+                    shown.append(show_plain(self._say("audit_and_more", count=len(value) - MAX_IDS)))
                 return Markup(", ").join(shown)
             case True:
                 return show_plain(self._say("console_yes"))
             case str() if read_id(value):
                 return self._write_id(value, LINKED.get(name, ""))
+            case str() if name == "changed":
+                return show_plain(self._say_or(f"audit_changed_{value}", value))
             case str() if name in SPOKEN:
                 code = SPOKEN[name].format(value) if "{}" in SPOKEN[name] else SPOKEN[name] + value
                 return show_plain(self._say(code) if code in catalogue() else value)
@@ -103,10 +128,10 @@ class LineWriter:
             return show_plain(outputs)
         shown = [
             Markup("{} ({})").format(self._write_id(log_id, "quarantine"), self._name(by))
-            for log_id, by in list(outputs.items())[:MOST_IDS]
+            for log_id, by in list(outputs.items())[:MAX_IDS]
         ]
-        if len(outputs) > MOST_IDS:
-            shown.append(show_plain(self._say("audit_and_more", count=len(outputs) - MOST_IDS)))
+        if len(outputs) > MAX_IDS:
+            shown.append(show_plain(self._say("audit_and_more", count=len(outputs) - MAX_IDS)))
         return Markup(", ").join(shown)
 
     def _write_id(self, whole: str, kind: str) -> Markup:
@@ -122,9 +147,9 @@ class LineWriter:
     def _say(self, code: str, **params: object) -> str:
         return say(code, self.language, **params)
 
-    def _say_or(self, code: str, name: str) -> str:
+    def _say_or(self, code: str, name: str, **params: object) -> str:
         """What a code says, or the name if there is no such sentence."""
-        return self._say(code) if code in catalogue() else name
+        return self._say(code, **params) if code in catalogue() else name
 
 
 def name_action(action: str, language: Language) -> str:

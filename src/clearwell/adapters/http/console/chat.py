@@ -18,12 +18,13 @@ from starlette.responses import Response
 from clearwell.adapters.http.console.fields import Filters, Optional
 from clearwell.adapters.http.console.inbox import read_id
 from clearwell.adapters.http.console.navigation import page_url
+from clearwell.adapters.http.console.quarantine import VerdictLine, write_verdict
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
-from clearwell.errors import NotAllowed, Unavailable
+from clearwell.errors import Unavailable
 from clearwell.middleware.nodes import RUN
 from clearwell.ports import MemoryFilter, QuarantineFilter
 from clearwell.records import Capture, Json, NewMemory, Outcome, QuarantineRow, WorkingEntry
-from clearwell.views.captures import QuarantineRowView, VerdictView
+from clearwell.views.captures import QuarantineRowView
 from clearwell.views.provenance import ProvenanceView
 from clearwell.vocabulary import Label, MemoryState, SegmentKind
 
@@ -33,10 +34,12 @@ NEWEST = 200
 """Sessions are found among so many of the newest outputs; an older one is opened by its name."""
 PAGE, PAGE_CHARS = 60, 40_000
 """So many messages are shown at once, and so many characters: rendering long ones takes time."""
-MOST_GIVEN = 200
+MAX_GIVEN = 200
 """So many memories that the messages of a page were given are looked up."""
 STEP = "step"
 """Outputs whose metadata name the same step are shown side by side."""
+TOPIC = ("topic", "question")
+"""Fields of the metadata that may say what a session is about."""
 STATEMENTS = (SegmentKind.CLAIM, SegmentKind.DECISION)
 
 
@@ -71,7 +74,7 @@ class Message:
     was given before it spoke."""
 
     row: QuarantineRowView
-    refused_by: VerdictView | None
+    refused_by: VerdictLine | None
     entry: WorkingEntry | None
     given: Sequence[GivenMemory] = ()
 
@@ -87,13 +90,15 @@ async def chat(request: ConsoleRequest, group: str, place: Annotated[ChatPlace, 
     shown = cut_page(found)
     entries = await _read_entries(request, group) if shown else {}
     given = await find_given(request, group, shown)
-    messages = [_make_message(row, entries, given, request) for row in reversed(shown)]
-    earlier = {"session": session, "before": str(messages[0].row.id)} if len(shown) < len(found) else None
+    spoken = sorted(shown, key=lambda row: (row.capture.occurred_at, row.capture.id))
+    messages = [_make_message(row, entries, given, request) for row in spoken]
+    earlier = {"session": session, "before": str(shown[-1].capture.id)} if len(shown) < len(found) else None
     return request.page(
         "chat_session.html" if request.is_fragment else "chat.html",
         group=group,
         sessions=sessions,
         session=session,
+        topic=find_topic(messages),
         steps=arrange(messages),
         earlier=earlier and urlencode(earlier),
         address=f"{page_url(group, 'chat')}?{request.url.query}",
@@ -146,6 +151,12 @@ def cut_page(newest: Sequence[QuarantineRow]) -> Sequence[QuarantineRow]:
     """As many of these rows as one page shows, at least one if there is any."""
     totals = accumulate(len(row.capture.content) for row in newest[:PAGE])
     return newest[: max(1, sum(1 for total in totals if total <= PAGE_CHARS))]
+
+
+def find_topic(messages: Sequence[Message]) -> str | None:
+    """What a meeting is about, if the metadata of a message say so."""
+    named = (message.row.metadata.get(field) for message in messages for field in TOPIC)
+    return next((topic.strip() for topic in named if isinstance(topic, str) and topic.strip()), None)
 
 
 def arrange(messages: Sequence[Message]) -> list[list[list[Message]]]:
@@ -203,10 +214,10 @@ def read_given(row: QuarantineRowView | Capture) -> list[UUID]:
 
 async def find_given(request: ConsoleRequest, group: str, rows: Sequence[QuarantineRow]) -> dict[UUID, GivenMemory]:
     """The memories that the nodes of these outputs were given, by id. An id that is of no tier is left out."""
-    ids = list(dict.fromkeys(one for row in rows for one in read_given(row.capture)))[:MOST_GIVEN]
+    ids = list(dict.fromkeys(one for row in rows for one in read_given(row.capture)))[:MAX_GIVEN]
     if not ids:
         return {}
-    listed = await request.review.memories(group=group, where=MemoryFilter(ids=ids), limit=MOST_GIVEN)
+    listed = await request.review.memories(group=group, where=MemoryFilter(ids=ids), limit=MAX_GIVEN)
     found = {
         memory.promotion.promotion.memory_id: GivenMemory(
             id=memory.promotion.promotion.memory_id,
@@ -219,7 +230,7 @@ async def find_given(request: ConsoleRequest, group: str, rows: Sequence[Quarant
     rest = [one for one in ids if one not in found]
     if rest:
         where = QuarantineFilter(ids=rest)
-        for row in await request.memory.quarantine_rows(group=group, where=where, limit=MOST_GIVEN):
+        for row in await request.memory.quarantine_rows(group=group, where=where, limit=MAX_GIVEN):
             found[row.capture.id] = GivenMemory(
                 id=row.capture.id, page="quarantine", label=Label.EPHEMERAL, content=row.capture.content
             )
@@ -230,14 +241,18 @@ def _make_message(
     row: QuarantineRow, entries: dict[UUID, WorkingEntry], given: dict[UUID, GivenMemory], request: ConsoleRequest
 ) -> Message:
     view = QuarantineRowView.from_record(row, request.language)
-    failed = [verdict for verdict in view.verdicts if verdict.outcome is Outcome.FAIL]
+    failed = [verdict for verdict in row.verdicts if verdict.outcome is Outcome.FAIL]
+    group, language = row.capture.group_id, request.language
+    refused_by = write_verdict(failed[0], group, language) if failed else None
     known = [given[one] for one in read_given(view) if one in given]
-    return Message(row=view, refused_by=next(iter(failed), None), entry=entries.get(view.id), given=known)
+    return Message(row=view, refused_by=refused_by, entry=entries.get(view.id), given=known)
 
 
 async def _read_entries(request: ConsoleRequest, group: str) -> dict[UUID, WorkingEntry]:
     """Working memory by output; nothing if it does not respond, or the person may not read it."""
+    if not request.may_read:
+        return {}
     try:
         return {entry.id: entry for entry in await request.memory.working_memory(group=group)}
-    except (Unavailable, NotAllowed):
+    except Unavailable:
         return {}

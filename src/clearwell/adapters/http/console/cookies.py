@@ -2,7 +2,7 @@
 
 ``session`` is the token of ``KeyRing.start_session``, never a key. ``visit`` is a random value of this browser. The
 token of a form is made from both, so that a page of another program on the same host, which shares cookies whatever
-its port, can neither guess nor set it.
+its port, can neither guess nor set it. ``notice`` is the code of what a change did, until the next page has said it.
 """
 
 import hmac
@@ -13,7 +13,7 @@ from typing import Literal
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-Name = Literal["session", "visit", "language", "theme", "group"]
+Name = Literal["session", "visit", "language", "theme", "group", "notice"]
 YEAR = 365 * 24 * 3600
 
 
@@ -53,7 +53,7 @@ class Cookies:
             response.set_cookie(
                 self._full_name(name),
                 value,
-                max_age=None if name in {"session", "visit"} else YEAR,
+                max_age=None if name in {"session", "visit", "notice"} else YEAR,
                 path="/",
                 secure=is_secure(self._request),
                 httponly=True,

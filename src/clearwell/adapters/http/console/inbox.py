@@ -2,21 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from clearwell.adapters.http.console.request import ConsoleRequest
-from clearwell.errors import NotAllowed, NotFound
-from clearwell.flow.digest.schedule import find_next_tick
-from clearwell.records import Action, Decision, InsightState
+from clearwell.errors import NotFound
+from clearwell.messages import catalogue
+from clearwell.records import Decision, InsightState, Outcome
 from clearwell.views.digests import DigestSummaryView
-from clearwell.views.dossiers import DossierView
-from clearwell.views.insights import InsightView
+from clearwell.views.dossiers import DossierView, NearbyMemoryView
+from clearwell.views.insights import ContradictionView, InsightView, SourceView
+from clearwell.vocabulary import Flag, IngressCheck
 
-MOST_INSIGHTS = 200
-RECENT_DECISIONS = 30
-UNDOABLE = {Action.PROMOTE, Action.REJECT, Action.MERGE, Action.SNOOZE}
+MAX_INSIGHTS = 200
+OF_OUTPUTS = {Flag.SELF_CONSISTENCY_NOT_CHECKED, Flag.CONFLICT, Flag.CONTRADICTION}
+"""Flags of an output that say nothing of an insight that rests on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,11 @@ class Place:
             values["state"] = self.state
         return urlencode({name: value for name, value in values.items() if value})
 
+    @property
+    def is_filtered(self) -> bool:
+        """Whether insights of this state are left out."""
+        return bool(self.q or self.flag or self.agent)
+
     def move(self, at: UUID | None) -> "Place":
         return replace(self, at=at)
 
@@ -58,7 +64,7 @@ class Place:
         wanted = self.q.strip().lower()
         texts = [insight.summary, *(side.statement for side in insight.sides)]
         return (
-            (not self.flag or self.flag in insight.flags)
+            (not self.flag or self.flag in list_flags(insight))
             and (not self.agent or any(source.agent_id == self.agent for source in insight.sources))
             and (not wanted or any(wanted in text.lower() for text in texts))
         )
@@ -102,6 +108,32 @@ class Inbox:
         return self.next_id or self.previous_id
 
     @property
+    def nearby(self) -> Sequence[NearbyMemoryView]:
+        """The memories to compare the open insight with, without the one that it became itself."""
+        if self.open is None:
+            return ()
+        own = None if self.open.promotion is None else self.open.promotion.id
+        return [memory for memory in self.open.nearby if memory.promotion_id != own]
+
+    @property
+    def contradictions(self) -> Sequence[ContradictionView]:
+        """The contradictions of the open insight, each pair of statements once."""
+        found = () if self.open is None else self.open.contradictions
+        return list({frozenset((one.of, one.against)): one for one in reversed(found)}.values())[::-1]
+
+    @property
+    def contradicted(self) -> Sequence[NearbyMemoryView]:
+        """The memories that the open insight contradicts or replaces: each can be superseded by it."""
+        return [memory for memory in self.nearby if memory.relation in ("supersedes", "contradicts")]
+
+    @property
+    def superseded_id(self) -> UUID | None:
+        """The memory to supersede unless the person says otherwise: one that is older than the only statement."""
+        if self.open is None or self.open.sides:
+            return None
+        return next((memory.id for memory in self.contradicted if memory.relation == "supersedes"), None)
+
+    @property
     def others(self) -> Sequence[InsightView]:
         """The insights that the open one can be merged with."""
         return [insight for insight in self.insights if self.open is None or insight.id != self.open.id]
@@ -109,7 +141,7 @@ class Inbox:
 
 async def read_inbox(request: ConsoleRequest, group: str, place: Place, following: UUID | None = None) -> Inbox:
     """Read what a place shows. An insight that is named by its id is open even if the list leaves it out."""
-    found = await request.review.insights(group=group, state=place.state, limit=MOST_INSIGHTS)
+    found = await request.review.insights(group=group, state=place.state, limit=MAX_INSIGHTS)
     views = [InsightView.from_record(insight, request.language) for insight in found]
     listed = [view for view in views if place.lists(view)]
     wanted = place.at or (listed[0].id if listed else None)
@@ -117,10 +149,10 @@ async def read_inbox(request: ConsoleRequest, group: str, place: Place, followin
     return Inbox(
         place=place.move(wanted),
         insights=listed,
-        flags=sorted({flag for view in views for flag in view.flags}),
+        flags=sorted({flag for view in views for flag in list_flags(view)}),
         agents=sorted({source.agent_id for view in views for source in view.sources if source.agent_id}),
         open=None if wanted is None else await read_dossier(request, group, wanted),
-        undoable=await find_undoable(request, group),
+        undoable=await request.review.find_undoable(group=group),
         digest=DigestSummaryView.from_record(digests[0], request.language) if digests else None,
         next_digest_at=await find_next_digest(request, group),
         following=following,
@@ -135,23 +167,29 @@ async def read_dossier(request: ConsoleRequest, group: str, insight_id: UUID) ->
     return DossierView.from_dossier(dossier, request.language, await request.key_names())
 
 
-async def find_undoable(request: ConsoleRequest, group: str) -> Decision | None:
-    """The last decision of this person on an insight that was not undone."""
-    decisions = await request.review.decisions(group=group, limit=RECENT_DECISIONS)
-    undone = {decision.undoes for decision in decisions}
-    own = (one for one in decisions if one.by == request.caller.name and one.insight_id is not None)
-    return next((one for one in own if one.action in UNDOABLE and one.id not in undone and not one.already), None)
-
-
 async def find_next_digest(request: ConsoleRequest, group: str) -> datetime | None:
     """When the next digest is due; None if that is not known, also to a key without the right to read the group."""
-    settings = request.clearwell.settings
-    try:
-        profile = await request.memory.group(group)
-    except NotAllowed:
+    if not (request.may_read or request.may_administer):
         return None
-    cron = settings.digest_cron if profile.digest_cron is None else profile.digest_cron
-    return find_next_tick(cron, profile.digest_zone or settings.digest_zone, datetime.now(UTC))
+    return (await request.memory.group(group)).next_digest_at
+
+
+def list_flags(insight: InsightView) -> tuple[str, ...]:
+    """The flags of an insight and of its sources that have a name."""
+    carried = (flag for source in insight.sources for flag in source.flags if flag not in OF_OUTPUTS)
+    return tuple(flag for flag in dict.fromkeys([*insight.flags, *carried]) if f"flag_{flag}_name" in catalogue())
+
+
+def list_warnings(insight: InsightView) -> tuple[str, ...]:
+    """The flags to see before an insight is selected. Its sides and its number of agents are listed next to them."""
+    said = {Flag.SINGLE_AUTHOR, Flag.CONTRADICTION} if insight.sides else {Flag.SINGLE_AUTHOR}
+    return tuple(flag for flag in list_flags(insight) if flag not in said)
+
+
+def repeats_earlier(source: SourceView) -> bool:
+    """Whether an output was not admitted only because it says what was known already."""
+    failed = [verdict for verdict in source.verdicts or () if verdict.outcome is Outcome.FAIL]
+    return bool(failed) and all(verdict.check == IngressCheck.NON_DUPLICATE for verdict in failed)
 
 
 def read_id(text: str) -> UUID | None:

@@ -45,6 +45,11 @@ MARKUP = (
     re.compile(r"(?<!`)(`)(?=[^\s`])[^`\n]{0,400}(?<=[^\s`])(`)(?!`)"),
 )
 """Marks of headings, emphasis and code, before and after what they mark. One that is not closed in its line stays."""
+FENCE = re.compile(r'<(/?)(?:claim|memory(?: id="[^"<>]{0,80}")?)>')
+FORMULAS = {
+    "math_inline": Markup('<span class="math inline">{}</span>'),
+    "math_inline_double": Markup('<span class="math block">{}</span>'),
+}
 Tokens = Sequence[Token]
 
 
@@ -70,9 +75,25 @@ def render_beginning(text: str) -> Markup:
     return render_markdown(text[:BEGINNING])
 
 
+def quote_fenced(text: str) -> str:
+    """The text of a fact check with quotation marks in place of the tags that fence claims and memories for models."""
+    return FENCE.sub(lambda found: "”" if found.group(1) else "“", text)
+
+
 def show_plain(text: object) -> Markup:
     """A text as it is, with hidden characters written out and marks in grey."""
     return Markup(_mark(str(escape(escaped(str(text))))))  # noqa: S704 - escaped
+
+
+def show_formulas(text: object) -> Markup:
+    """A text as it is, with its formulas for the script that draws them. What is a formula is as in Markdown."""
+    whole = str(text)
+    if "$" not in whole or len(whole) > LONGEST:
+        return show_plain(whole)
+    (line,) = _formula_finder().parseInline(escaped(whole))
+    return Markup("").join(
+        FORMULAS.get(part.type, Markup("{}")).format(show_plain(part.content)) for part in line.children or ()
+    )
 
 
 def show_unmarked(text: object) -> Markup:
@@ -80,11 +101,16 @@ def show_unmarked(text: object) -> Markup:
     return show_plain(_drop_marks(str(text)))
 
 
+def show_statement(text: object) -> Markup:
+    """A text without the marks of headings, emphasis and code, with its formulas."""
+    return show_formulas(_drop_marks(str(text)))
+
+
 def highlight(text: str, start: int, end: int) -> Markup:
     """A text without marks, with one part of it highlighted. The part is named by its place in the text with marks."""
     marks = _find_marks(text)
     before, part, after = (
-        show_plain(_drop_marks(text, marks, *place)) for place in ((0, start), (start, end), (end, len(text)))
+        show_formulas(_drop_marks(text, marks, *place)) for place in ((0, start), (start, end), (end, len(text)))
     )
     return Markup('{}<mark id="statement">{}</mark>{}').format(before, part, after)
 
@@ -129,16 +155,31 @@ def _wrap(found: re.Match[str]) -> str:
 
 
 @cache
+def _formula_finder() -> MarkdownIt:
+    """Knows formulas and nothing else, so that every other character of a text is kept."""
+    return MarkdownIt("zero").use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
+
+
+@cache
 def _renderer() -> MarkdownIt:
     renderer = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True, "maxNesting": 20})
     renderer.enable(["table", "strikethrough"])
-    renderer.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=False)
+    # A definition would disappear with all that it says, and an entity could become a hidden character.
+    renderer.disable(["reference", "entity"])
+    renderer.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
+    renderer.add_render_rule("math_inline_double", _show_formula)
     renderer.add_render_rule("heading_open", _open_heading)
     renderer.add_render_rule("heading_close", _close_heading)
     renderer.add_render_rule("link_open", _open_link)
     renderer.add_render_rule("link_close", _close_link)
     renderer.add_render_rule("image", _show_image)
+    renderer.add_render_rule("fence", _show_fence)
     return renderer
+
+
+def _show_formula(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
+    """A formula between double dollar signs inside of a paragraph, which stays one paragraph."""
+    return f'<span class="math inline">{escape(tokens[index].content)}</span>'
 
 
 def _open_heading(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
@@ -152,18 +193,26 @@ def _close_heading(self: Any, tokens: Tokens, index: int, options: OptionsDict, 
 
 def _open_link(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
     target = str(tokens[index].attrs.get("href", ""))
-    env.setdefault("links", []).append(target)
+    env.setdefault("links", []).append((target, str(tokens[index].attrs.get("title", ""))))
     return f'<a href="{escape(target)}" target="_blank">'
 
 
 def _close_link(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
-    return f'</a> <span class="host">({escape(host_of(env["links"].pop()))})</span>'
+    target, title = env["links"].pop()
+    return f'</a> <span class="host">({escape(host_of(target))}{escape(f": {title}" if title else "")})</span>'
 
 
 def _show_image(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
     token = tokens[index]
-    host = host_of(str(token.attrs.get("src", "")))
-    return f'<span class="image">{escape(token.content)} ({escape(host)})</span>'
+    host, title = host_of(str(token.attrs.get("src", ""))), str(token.attrs.get("title", ""))
+    return f'<span class="image">{escape(token.content)} ({escape(host)}{escape(f": {title}" if title else "")})</span>'
+
+
+def _show_fence(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
+    """Code, with all that stands behind the fence that opens it but the name of a language."""
+    language, _, rest = tokens[index].info.strip().partition(" ")
+    said = f"{language} {rest}\n" if rest else ""
+    return f"<pre><code>{escape(said + tokens[index].content)}</code></pre>\n"
 
 
 def host_of(address: str) -> str:

@@ -11,18 +11,23 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from clearwell.adapters.http.console.fields import Filters, Optional, end_of, start_of
+from clearwell.adapters.http.console.ids import find_id
+from clearwell.adapters.http.console.inbox import read_id
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.adapters.http.problems import make_printable
+from clearwell.errors import NotFound
 from clearwell.flow.review.dossier import diff_words
 from clearwell.ports import MemoryFilter
 from clearwell.records import Action, DiffPiece, MemoryState, Origin
 from clearwell.views.provenance import ListedMemoryView, MemoryPageView, ProvenanceView
+from clearwell.vocabulary import IdKind
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 PAGE = 30
 EVERY = "all"
-MOST_VERSIONS = 20
+MAX_VERSIONS = 20
 """So many later and so many earlier versions of a memory are shown."""
 
 
@@ -71,6 +76,9 @@ class Version:
 
 @router.get("/g/{group:path}/memories")
 async def memories(request: ConsoleRequest, group: str, filters: Annotated[MemoryFilters, Query()]) -> Response:
+    """A page of the list. An id leads to its memory."""
+    if filters.q is not None and (found_id := await find_id(request, group, filters.q, IdKind.MEMORY)):
+        return request.redirect(f"{page_url(group, 'memories')}/{found_id}")
     found = await request.review.memories(group=group, where=filters.to_filter(), before=filters.before, limit=PAGE + 1)
     page = MemoryPageView.from_records(found, PAGE, request.language, await request.key_names())
     return request.page(
@@ -85,7 +93,18 @@ async def memories(request: ConsoleRequest, group: str, filters: Annotated[Memor
 
 
 @router.get("/g/{group:path}/memories/{memory_id}")
-async def memory(request: ConsoleRequest, group: str, memory_id: UUID) -> Response:
+async def memory(request: ConsoleRequest, group: str, memory_id: str) -> Response:
+    """One memory, by its id or the short form of it."""
+    whole = read_id(memory_id)
+    if whole is None:
+        whole = await find_id(request, group, memory_id, IdKind.MEMORY)
+        if whole is None:
+            raise NotFound("console_no_memory", id=make_printable(memory_id))
+        return request.redirect(f"{page_url(group, 'memories')}/{whole}")
+    return await _show_memory(request, group, whole)
+
+
+async def _show_memory(request: ConsoleRequest, group: str, memory_id: UUID) -> Response:
     found = await request.review.origin(memory_id, group=group)
     origin = ProvenanceView.from_record(memory_id, found, request.language, await request.key_names())
     spans = {
@@ -133,7 +152,7 @@ async def find_versions(request: ConsoleRequest, group: str, origin: ProvenanceV
     ids = [*reversed(await find_successors(request, group, origin)), origin.id]
     found = await read_memories(request, group, ids)
     line = [found[each] for each in ids if each in found]
-    while (earlier := line[-1].supersedes) is not None and len(line) < len(ids) + MOST_VERSIONS:
+    while (earlier := line[-1].supersedes) is not None and len(line) < len(ids) + MAX_VERSIONS:
         read = await read_memories(request, group, [earlier])
         if earlier not in read or earlier in {memory.memory_id for memory in line}:
             break
@@ -148,7 +167,7 @@ async def find_successors(request: ConsoleRequest, group: str, origin: Provenanc
     """The memory that superseded this one, the one that superseded that, and so on."""
     found: list[UUID] = []
     following = find_successor(origin)
-    while following is not None and following not in (origin.id, *found) and len(found) < MOST_VERSIONS:
+    while following is not None and following not in (origin.id, *found) and len(found) < MAX_VERSIONS:
         found.append(following)
         read = await request.review.origin(following, group=group)
         following = find_successor(ProvenanceView.from_record(following, read, request.language, {}))

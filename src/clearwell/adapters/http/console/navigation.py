@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from clearwell.records import Right
+from clearwell.records import Principal, Right
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,16 @@ class Page:
         """The code of its name in the menu."""
         return f"console_page_{self.name}"
 
+    def is_open_to(self, caller: Principal) -> bool:
+        return self.right is None or self.right in caller.rights
+
 
 PAGES = (
-    *map(Page, ("overview", "review", "quarantine", "working", "memories", "playground", "chat", "agents", "audit")),
+    *map(Page, ("overview", "review", "quarantine")),
+    Page("working", Right.READ),
+    Page("memories"),
+    Page("playground", Right.READ),
+    *map(Page, ("chat", "agents", "audit")),
     Page("forget", Right.ADMIN),
 )
 

@@ -11,11 +11,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 
 from clearwell.adapters.http.console.fields import Optional
+from clearwell.adapters.http.console.memories import read_memories
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
 from clearwell.errors import InvalidInput, WrongStructure
 from clearwell.flow.context.builder import ContextRequest
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.records import Source
+from clearwell.records import Fate, Source
 from clearwell.views.context import ContextView
 from clearwell.views.flaws import invalid_structure
 from clearwell.views.memories import RetrievalView
@@ -62,14 +63,29 @@ class Question(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What an agent would be given."""
+    """What an agent would be given. ``texts`` are those of the items and of the memories that they contradict."""
 
     found: RetrievalView
     built: ContextView
+    texts: Mapping[UUID, str]
 
     @property
-    def texts(self) -> Mapping[UUID, str]:
-        return {item.id: item.content for item in self.found.results}
+    def degraded(self) -> list[str]:
+        """What did not respond, for the items or for the context."""
+        return sorted({*self.found.degraded, *self.built.degraded})
+
+    @property
+    def frame_tokens(self) -> int:
+        """The tokens of the context that are of no section: instructions, and what chat APIs add."""
+        report = self.built.report
+        return report.tokens - sum(section.tokens for section in report.sections)
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether memories were omitted although tokens are left."""
+        report = self.built.report
+        items = (item for section in report.sections for item in section.items)
+        return report.tokens < report.max_tokens and any(item.fate is Fate.LEFT_OUT for item in items)
 
 
 @router.get("/g/{group:path}/playground")
@@ -102,7 +118,9 @@ def read_question(sent: Mapping[str, str]) -> Question:
 
 
 async def ask(request: ConsoleRequest, group: str, question: Question) -> Answer | None:
-    """Retrieve and build the context; None without a question. Raises InvalidInput."""
+    """Retrieve and build the context; None before anything was asked. Raises InvalidInput."""
+    if question.q is None and "q" in request.query_params:
+        raise InvalidInput("console_question_missing", field="q")
     if question.q is None:
         return None
     options = question.to_options()
@@ -113,7 +131,12 @@ async def ask(request: ConsoleRequest, group: str, question: Question) -> Answer
         request.memory.retrieve(question.q, group=group, options=options),
         request.memory.build_context(wanted, group=group),
     )
+    contradicted = await read_memories(request, group, {other for item in found.items for other in item.conflicts_with})
     return Answer(
         found=RetrievalView.from_record(found, request.language),
         built=ContextView.from_record(context, request.language),
+        texts={
+            **{other: memory.content for other, memory in contradicted.items()},
+            **{item.id: item.content for item in found.items},
+        },
     )

@@ -19,8 +19,8 @@ from clearwell.adapters.http.console.templates import PageContext, Theme, render
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.problems import WrongContentType, invalid_request, log_problem, make_printable
 from clearwell.adapters.http.request import ApiRequest, Handler, PlainRoute
-from clearwell.errors import ClearwellError, Conflict, NotAllowed, Unauthenticated
-from clearwell.messages import Language
+from clearwell.errors import ClearwellError, Conflict, InvalidInput, NotAllowed, Unauthenticated
+from clearwell.messages import Language, catalogue, is_language
 from clearwell.records import Principal, Right
 from clearwell.views.problems import ProblemView, status_of
 
@@ -42,6 +42,8 @@ HEADERS: Mapping[str, str] = {
     "Vary": "Cookie, Accept-Language, HX-Request",
 }
 UNACKNOWLEDGED = "promotion_unacknowledged"
+NOTICE = "console_notice_"
+"""How the codes begin of what a page can say about the change that led to it."""
 NOBODY_YET = Principal(name="", rights=frozenset())
 
 
@@ -52,6 +54,8 @@ class ConsoleRequest(ApiRequest):
     sent: Mapping[str, str] = {}
     """The fields of a form, each with its last value."""
     sent_all: tuple[tuple[str, str], ...] = ()
+    local_mode_ended = False
+    """Whether this request created the first key, so that the person at this machine has to sign in next."""
 
     @cached_property
     def cookies_of_console(self) -> Cookies:
@@ -59,11 +63,8 @@ class ConsoleRequest(ApiRequest):
 
     @cached_property
     def language(self) -> Language:
-        match self.cookies_of_console.get("language"):
-            case "en" | "zh" as chosen:
-                return chosen
-            case _:
-                return language_of(self)
+        chosen = self.cookies_of_console.get("language")
+        return chosen if is_language(chosen) else language_of(self)
 
     @property
     def theme(self) -> Theme:
@@ -86,6 +87,11 @@ class ConsoleRequest(ApiRequest):
     @property
     def may_administer(self) -> bool:
         return Right.ADMIN in self.caller.rights
+
+    @property
+    def may_read(self) -> bool:
+        """Whether the key may read working memory and ask as agents do. Asked without it, that is a refusal."""
+        return Right.READ in self.caller.rights
 
     @property
     def is_local(self) -> bool:
@@ -121,10 +127,13 @@ class ConsoleRequest(ApiRequest):
         """Render a template of a page, or of a part of one. ``group`` is the group that the page is about."""
         if group is not None and self.cookies_of_console.get("group") != quote(group, safe=""):
             self.cookies_of_console.set("group", quote(group, safe=""))
-        return render(template, self._context(group), status=status, **values)
+        notice = None if self.is_fragment else self._take_notice()
+        return render(template, self._context(group, notice), status=status, **values)
 
-    def redirect(self, path: str) -> Response:
-        """Lead to another page of the console, also from a part of one."""
+    def redirect(self, path: str, *, notice: str | None = None) -> Response:
+        """Lead to another page of the console, also from a part of one. That page says the ``notice``, once."""
+        if notice is not None:
+            self.cookies_of_console.set("notice", notice)
         if self.is_fragment:
             return Response(status_code=204, headers={"HX-Redirect": path})
         return RedirectResponse(path, status_code=303)
@@ -138,7 +147,7 @@ class ConsoleRequest(ApiRequest):
         problem = ProblemView.from_error(error, self.language, status=getattr(error, "status", None))
         log_problem(self, error, problem)
         template = "problem_toast.html" if self.is_fragment else "problem.html"
-        return self.page(template, status=problem.status, problem=problem)
+        return render(template, self._context(self._known_group()), status=problem.status, problem=problem)
 
     def finish(self, response: Response) -> Response:
         for name, value in HEADERS.items():
@@ -165,11 +174,32 @@ class ConsoleRequest(ApiRequest):
     def _lead_to_sign_in(self, error: Unauthenticated) -> Response:
         if self.cookies_of_console.get("session") is not None:
             self.cookies_of_console.set("session", None)
-        wanted = self.headers.get("hx-current-url", "") if self.is_fragment else self.url.path
-        path = "/" + wanted.partition("://")[2].partition("/")[2] if "://" in wanted else wanted
-        return self.redirect(f"/sign-in?next={quote(path or '/')}&why={error.code}")
+        wanted = self._page_address() if self.is_fragment else self._own_address()
+        return self.redirect(f"/sign-in?next={quote(wanted)}&why={error.code}")
 
-    def _context(self, group: str | None) -> PageContext:
+    def _own_address(self) -> str:
+        """The path of this request with its query."""
+        path, query = quote(self.scope["path"]), self.url.query
+        return f"{path}?{query}" if query and self.method == "GET" else path
+
+    def _page_address(self) -> str:
+        """The path, with its query, of the page that asked for a part."""
+        page = self.headers.get("hx-current-url", "").partition("#")[0]
+        return "/" + page.partition("://")[2].partition("/")[2]
+
+    def _take_notice(self) -> str | None:
+        """The code of what the last change did, if it is one. It is said once."""
+        code = self.cookies_of_console.get("notice")
+        if code is not None:
+            self.cookies_of_console.set("notice", None)
+        return code if code is not None and code.startswith(NOTICE) and code in catalogue() else None
+
+    def _known_group(self) -> str | None:
+        """The group of the address, if the person has rights in it: the menu of a problem leads to its pages."""
+        group = self.path_params.get("group")
+        return group if group and self.caller.rights and self.caller.covers(group) else None
+
+    def _context(self, group: str | None, notice: str | None = None) -> PageContext:
         cookies = self.cookies_of_console
         return PageContext(
             language=self.language,
@@ -178,9 +208,11 @@ class ConsoleRequest(ApiRequest):
             group=group,
             caller=self.caller,
             is_local=self.is_local,
+            in_local_mode=self.is_local and not self.local_mode_ended,
             may_review=Right.REVIEW in self.caller.rights,
             form_token=cookies.form_token,
             origin=str(self.base_url).rstrip("/"),
+            notice=notice,
         )
 
 
@@ -200,8 +232,17 @@ class ConsoleRoute(PlainRoute):
         except ClearwellError as error:
             response = received.show_problem(error)
         except RequestValidationError as error:
-            response = received.show_problem(invalid_request(error.errors()))
+            response = received.show_problem(describe_filters(error) or invalid_request(error.errors()))
         return received.finish(response)
+
+
+def describe_filters(error: RequestValidationError) -> InvalidInput | None:
+    """What is wrong with the filters in the address of a page; None if something else is wrong."""
+    flaws = error.errors()
+    if not flaws or any(flaw["loc"][:1] != ("query",) for flaw in flaws):
+        return None
+    named = ", ".join(make_printable(f"{flaw['loc'][-1]}={flaw['input']}") for flaw in flaws)
+    return InvalidInput("console_wrong_filter", field=str(flaws[0]["loc"][-1]), filters=named)
 
 
 class OpenConsoleRoute(ConsoleRoute):

@@ -1,14 +1,23 @@
 """The review inbox: insights one at a time with everything that is needed to decide, by keys, mouse or touch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from clearwell.adapters.http.console.inbox import Place, read_dossier, read_id, read_inbox
+from clearwell.adapters.http.console.inbox import (
+    Inbox,
+    Place,
+    list_flags,
+    list_warnings,
+    read_dossier,
+    read_id,
+    read_inbox,
+    repeats_earlier,
+)
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.request import UNACKNOWLEDGED, ConsoleRequest, ConsoleRoute
 from clearwell.errors import ClearwellError, Conflict, InvalidInput
@@ -17,21 +26,27 @@ from clearwell.records import Action, DecisionRequest, DecisionResult
 from clearwell.text.hidden_text import escaped
 from clearwell.views.captures import QuarantineRowView
 from clearwell.views.problems import ProblemView
+from clearwell.vocabulary import Flag
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 SNOOZE_DAYS = (1, 7, 30)
-MOST_QUOTED = 120
-"""So many characters name an insight in a message."""
+MAX_QUOTED, FIRST_WORDS = 120, 48
+"""So many characters name an insight in an explanation, and in the message on a decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toast:
-    """What happened, and the decisions that can be undone from the message."""
+    """What happened, and the decisions that can be undone from the message.
+
+    ``decided`` is how many insights were decided, less than 0 if decisions were undone; ``settled`` are these insights.
+    """
 
     code: str
     params: dict[str, Any]
     decisions: Sequence[UUID] = ()
+    decided: int = 0
+    settled: Sequence[UUID] = ()
     at: UUID | None = None
     disputed: int = 0
     problems: Sequence[str] = ()
@@ -90,10 +105,16 @@ async def request_digest(request: ConsoleRequest, group: str) -> Response:
 async def undo(request: ConsoleRequest, group: str) -> Response:
     """Undo decisions, the last one first."""
     wanted = [found for name, value in request.sent_all if name == "decision" and (found := read_id(value))]
-    for decision_id in reversed(wanted):
-        await request.review.undo(decision_id, group=group)
-    place = Place.read(request.sent.get("back", "")).move(read_id(request.sent.get("at", "")))
-    return await _answer(request, group, place, Toast(code="console_undone", params={"count": len(wanted)}))
+    undone = [(await request.review.undo(decision_id, group=group)).undone for decision_id in reversed(wanted)]
+    at = read_id(request.sent.get("at", ""))
+    one = undone[0] if len(undone) == 1 and at is not None else None
+    toast = Toast(
+        code="console_undone" if one is None else f"console_undone_{one}",
+        params={"count": len(undone)},
+        decided=-len(undone),
+        at=at,
+    )
+    return await _answer(request, group, Place.read(request.sent.get("back", "")).move(at), toast)
 
 
 @router.post("/g/{group:path}/review/bulk")
@@ -105,7 +126,7 @@ async def bulk(request: ConsoleRequest, group: str) -> Response:
     action, chosen = _read_action(request), _read_chosen(request)
     place = Place.read(request.sent.get("back", ""))
     if "confirmed" not in request.sent:
-        listed = {view.id: view for view in (await read_inbox(request, group, place)).insights}
+        listed = {view.id: view for view in (await read_inbox(request, group, Place(state=place.state))).insights}
         views = [listed[one] for one in chosen if one in listed]
         wanted = [view for view in views if action is not Action.PROMOTE or not view.sides]
         return request.page(
@@ -114,6 +135,10 @@ async def bulk(request: ConsoleRequest, group: str) -> Response:
             action=action,
             wanted=wanted,
             left_out=len(views) - len(wanted),
+            disputed=sum(Flag.CONFLICTS_VERIFIED in list_flags(view) for view in wanted)
+            if action is Action.PROMOTE
+            else 0,
+            list_warnings=list_warnings,
             decided=len(chosen) - len(views),
             back=request.sent.get("back", ""),
         )
@@ -124,6 +149,9 @@ async def bulk(request: ConsoleRequest, group: str) -> Response:
         code=f"console_bulk_{action}",
         params={"count": len(done)},
         decisions=[result.decision_id for result in done if result.decision_id is not None and not result.already],
+        decided=len(done),
+        settled=[result.insight.id for result in done if result.insight is not None],
+        disputed=sum(len(result.conflicts_with) for result in done),
         problems=[
             await _explain_one_of_many(request, group, insight_id, result)
             for insight_id, result in zip(chosen, results, strict=True)
@@ -151,8 +179,10 @@ async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Respo
         return await _answer(request, group, place.move(insight_id), toast, unsent=unsent, following=following)
     toast = Toast(
         code=f"console_done_{result.status}",
-        params={},
+        params={"text": _quote(decision.text or request.sent.get("quoted", ""), FIRST_WORDS)},
         decisions=[result.decision_id] if result.decision_id is not None and not result.already else [],
+        decided=1,
+        settled=[insight_id],
         at=insight_id,
         disputed=len(result.conflicts_with),
     )
@@ -174,6 +204,8 @@ async def _show(
     inbox = await read_inbox(request, group, place, following)
     if place.at is not None and inbox.open is None:
         inbox = await read_inbox(request, group, place.move(None))
+    if toast is not None and "text" not in toast.params:
+        toast = replace(toast, params={**toast.params, "text": _quote_open(inbox)})
     return request.page(
         template,
         group=group,
@@ -182,6 +214,8 @@ async def _show(
         toast=toast,
         unsent=unsent,
         snooze_days=SNOOZE_DAYS,
+        list_warnings=list_warnings,
+        repeats_earlier=repeats_earlier,
     )
 
 
@@ -223,8 +257,22 @@ async def _explain_one_of_many(request: ConsoleRequest, group: str, insight_id: 
     dossier, why = await read_dossier(request, group, insight_id), await _explain(request, error)
     if dossier is None:
         return why
-    text = dossier.summary if len(dossier.summary) <= MOST_QUOTED else f"{dossier.summary[:MOST_QUOTED]}…"
-    return f"“{escaped(text)}” {why}"
+    return f"“{escaped(_quote(dossier.summary, MAX_QUOTED))}” {why}"
+
+
+def _quote(text: str, most: int) -> str:
+    """The beginning of a text, cut between words where it has spaces."""
+    if len(text) <= most:
+        return text
+    words = text[: most + 1].rpartition(" ")[0]
+    return f"{(words if len(words) > most // 2 else text[:most]).rstrip()}…"
+
+
+def _quote_open(inbox: Inbox) -> str:
+    """The first words of the open insight, which name what was undone."""
+    if inbox.open is None:
+        return ""
+    return _quote(inbox.open.sides[0].statement if inbox.open.sides else inbox.open.summary, FIRST_WORDS)
 
 
 def _read_chosen(request: ConsoleRequest) -> dict[UUID, int | None]:

@@ -11,7 +11,7 @@ from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
-MOST_GROUPS = 50
+MAX_GROUPS = 50
 
 
 @router.get("/")
@@ -27,11 +27,15 @@ async def start(request: ConsoleRequest) -> Response:
 
 @router.get("/groups")
 async def groups(request: ConsoleRequest, name: str = PAGES[0].name, current: str = "", q: str = "") -> Response:
-    """A part of the menu: the groups whose names contain ``q``."""
+    """A part of the menu, or a page of its own: the groups whose names contain ``q``."""
     found = [group for group in await list_groups(request) if q.strip().lower() in group.lower()]
     wanted = name if name in {page.name for page in PAGES} else PAGES[0].name
     return request.page(
-        "groups.html", groups=found[:MOST_GROUPS], more=len(found) - MOST_GROUPS, name=wanted, current=current
+        "groups.html" if request.is_fragment else "groups_page.html",
+        groups=found[:MAX_GROUPS],
+        more=len(found) - MAX_GROUPS,
+        name=wanted,
+        current=current,
     )
 
 

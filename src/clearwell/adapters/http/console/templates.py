@@ -37,9 +37,12 @@ class PageContext:
     group: str | None
     caller: Principal
     is_local: bool
+    in_local_mode: bool
     may_review: bool
     form_token: str
     origin: str
+    notice: str | None = None
+    """The code of what the change did that led to this page."""
 
     @property
     def language_tag(self) -> str:
@@ -80,6 +83,9 @@ def environment() -> Environment:
         highlight=markdown.highlight,
         visible=markdown.show_plain,
         unmarked=markdown.show_unmarked,
+        quoted=markdown.quote_fenced,
+        formulas=markdown.show_formulas,
+        statement=markdown.show_statement,
         code=show_code,
         tojson_plain=lambda value: json.dumps(value, ensure_ascii=False).replace("'", "\\u0027"),
         url=lambda text: quote(str(text), safe=""),

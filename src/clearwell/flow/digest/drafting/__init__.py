@@ -1,15 +1,18 @@
-"""Drafting: the statements of one digest become at most ten drafts of insights. Pure: no clock, no store, no model.
+"""Drafting: turn the statements of one digest into at most ten drafts of insights. Pure: no clock, no store, no model.
 
-In: candidates (claims and decisions of rows of quarantine, with their vectors), what the group has verified, what waits
-for a person, what was rejected, how reliable each agent has proved, and the comparison of statements. Out: ``Drafts``,
-best first, each with the statement that stands for it, its sources, sides, contradictions, flags, support and score,
-and a report in numbers. The order of the candidates makes no difference. Next: ``flow.digest.summaries``.
+In: candidates (claims and decisions of quarantine rows, with their vectors), the verified memories, the insights
+without a decision, the rejected texts, the reliability of each agent, and the comparison of statements. Out:
+``Drafts``, best first, each with its representative statement, sources, sides, contradictions, flags, support and
+score, and a report in numbers. The order of the candidates makes no difference. Next: ``flow.digest.summaries``.
 
-In order: ``texts`` (distinct texts, without their ``refrains``), ``space`` (how near texts are), ``clusters``,
-``scores`` (what a cluster is worth, from ``support``, ``agreement``, ``disputes`` and what is verified), ``selection``,
-``headlines``.
+In order: ``texts`` (distinct texts, without ``boilerplate``), ``space`` (the distance between texts), ``clusters``,
+``links`` (splits clusters by fact), ``scores`` (rates a cluster by ``support``, ``agreement``, ``disputes`` and the
+verified memories), ``selection``, ``headlines``.
 
-Embed what ``find_own_words`` returns before drafting: vectors of texts without their refrains cluster better.
+``bench/results/digest.md`` measures all thresholds of these modules together, on councils of agents and on synthetic
+months, and ``bench/results/support.md`` on pairs of statements.
+
+Embed what ``find_stripped_texts`` returns before drafting: vectors of texts without boilerplate cluster better.
 """
 
 from clearwell.flow.digest.drafting.drafts import (
@@ -28,7 +31,7 @@ from clearwell.flow.digest.drafting.drafts import (
     RejectedText,
 )
 from clearwell.flow.digest.drafting.pipeline import draft
-from clearwell.flow.digest.drafting.texts import find_own_words
+from clearwell.flow.digest.drafting.texts import find_stripped_texts
 
 __all__ = [
     "CONFLICTS_WITH_VERIFIED",
@@ -45,5 +48,5 @@ __all__ = [
     "Nearest",
     "RejectedText",
     "draft",
-    "find_own_words",
+    "find_stripped_texts",
 ]

@@ -1,8 +1,9 @@
-"""What the members of a cluster make of each other, pair by pair: who says the same, and who contradicts whom.
+"""Compare the texts of a cluster pair by pair: which of them say the same, and which contradict each other.
 
-Texts of one frame that hardly ever agree ("finished step 4 of …", "finished step 9 of …") are a series: they look
-alike, come from everybody, and nobody confirms anything. Agreement is measured among texts of one frame; texts in
-different words, or in two languages, say nothing about it.
+Two texts have the same frame if they share most words in the same order. Texts with one frame that hardly ever agree
+("finished step 4 of …", "finished step 9 of …") are a series: they look alike and come from many agents, but none
+confirms another. Agreement is measured only among texts with the same frame; texts in different words or languages do
+not count for or against it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,31 +18,32 @@ from clearwell.ports import StatementComparison
 from clearwell.records import Relation
 
 SERIES: Final = 0.3
-"""Least share of agreement among pairs of one frame."""
+"""A cluster in which a smaller share of the pairs with one frame agrees can be a series."""
 FRAMED: Final = 0.5
-"""Share of words in the same order from which two texts have one frame."""
+"""Minimum share of words in the same order for two texts to have the same frame."""
 MOST: Final = 40
-"""Texts of a cluster that are compared pair by pair, the most central: 780 pairs take a quarter of a second."""
+"""Number of texts, the most central of a cluster, that are compared pair by pair. 780 pairs take 0.25 seconds."""
 _TERM: Final = "conflict_term"
-"""Of two words in one place, often both are right."""
+"""Not counted as opposition: where two texts differ in one word, often both are right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """The pairs of a cluster, as places in the texts given."""
+    """The result of comparing the texts of a cluster. Texts are given by index."""
 
     groups: tuple[int, ...]
-    """For each text the first text that says the same, its own place where it is the first."""
+    """For each text, the index of the first text that says the same: its own index if it is the first."""
     opposed: tuple[Opposition, ...]
     share: float
-    """Share of pairs of one frame that agree; a half where no two have a frame in common."""
+    """Share of the pairs with one frame that agree; 0.5 if no two texts have the same frame."""
     confirmed: bool
-    """Whether two voices say the same, be it in other words."""
+    """Whether two voices say the same, possibly in different words."""
     ways: int
-    """In how many ways, that do not agree, one frame is filled."""
+    """The largest number of different statements with one frame."""
 
     @property
-    def series(self) -> bool:
+    def is_series(self) -> bool:
+        """Whether the texts fill one frame in more than two ways, and few of them agree."""
         return self.share < SERIES and self.ways > 2
 
 
@@ -51,7 +53,10 @@ def find_agreement(
     similarity: Callable[[int, int], float],
     comparison: StatementComparison,
 ) -> Agreement:
-    """Compare texts, the most central first; ``similarity`` is the calibrated one of two of them."""
+    """Compare the texts of a cluster, given the most central first.
+
+    ``similarity`` returns the calibrated similarity of two texts, given by index.
+    """
     same: list[tuple[int, int]] = []
     framed: list[tuple[int, int]] = []
     opposed: list[Opposition] = []
@@ -63,7 +68,7 @@ def find_agreement(
         conflict = found.relation is Relation.CONFLICT
         weight = len(voices[one]) * len(voices[other])
         if found.relation is Relation.SAME:
-            # A text that denies and one that denies in other words may agree; neither decides who stands on a side.
+            # Texts with different numbers of negations can agree, but do not decide which texts are on one side.
             same += [(one, other)] if read[one].negations == read[other].negations else []
             agreeing += weight
         if found.relation is Relation.SAME or (frame >= FRAMED and (conflict or found.reason == "different_fact")):
@@ -89,7 +94,7 @@ def _find_opposed(
     similarity: Callable[[int, int], float],
     comparison: StatementComparison,
 ) -> Iterable[Opposition]:
-    """What a text that is less central says against the central text whose frame is nearest to its own."""
+    """Yield the conflict of a less central text with the central text whose frame is most like its own, if any."""
     frames = [measure_frame(read[one], read[other]) for other in range(MOST)]
     nearest = max(range(MOST), key=lambda other: frames[other])
     if frames[nearest] < FRAMED or read[one].keys == read[nearest].keys:
@@ -100,9 +105,10 @@ def _find_opposed(
 
 
 def _join(count: int, pairs: Sequence[tuple[int, int]], *, apart: Sequence[tuple[int, int]] = ()) -> tuple[int, ...]:
-    """The first member of the group of each place. Pairs in one group are joined, unless that joins two that are apart.
+    """Group indexes by pairs, and return the first member of the group of each index.
 
-    One text that two sides seem to agree with does not make them one.
+    A pair is skipped if it would put two texts of ``apart`` into one group: one text that agrees with two opposed sides
+    does not unite them.
     """
     first = list(range(count))
     for one, other in pairs:
@@ -113,6 +119,7 @@ def _join(count: int, pairs: Sequence[tuple[int, int]], *, apart: Sequence[tuple
 
 
 def _count_ways(groups: Sequence[int], frames: Sequence[int]) -> int:
+    """Return the largest number of groups that have the same frame."""
     found: dict[int, set[int]] = {}
     for group, frame in zip(groups, frames, strict=True):
         found.setdefault(frame, set()).add(group)

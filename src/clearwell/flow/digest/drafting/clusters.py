@@ -1,9 +1,9 @@
-"""Texts that say the same, by average linkage around the texts with the most speakers near them.
+"""Cluster texts that say the same, by average linkage around the texts with the most speakers near them.
 
-A leader gathers what is near it; then every text goes to the cluster whose members it is nearest to on the average, and
-clusters that are near on the average become one, which is how two languages meet. An average cannot chain: a text
-that is near one member and far from the others stays outside. Texts near which only one speaker is found join clusters
-and lead none.
+Each leader takes the texts near it. Then every text moves to the cluster whose members it is nearest to on average, and
+clusters that are near on average are merged, which joins texts in two languages. Average linkage does not chain: a text
+that is near one member and far from the others stays outside. Texts with only one speaker near them can join clusters,
+but not lead one.
 """
 
 import heapq
@@ -19,54 +19,55 @@ from clearwell.flow.digest.drafting.texts import Text
 from clearwell.records import Vector
 
 NEAR: Final = 0.8
-"""Nearness to a leader, between the members of two clusters that are one, and to those of the own cluster.
+"""Minimum nearness to the leader, to the members of the cluster, and between the members of two merged clusters.
 
 Chosen with ``selection.WORTHY`` by ``python -m bench.digest choose``: each group of outputs is measured with the
-settings that are best for all others."""
+settings that are best for all others. See "Settings chosen without a group" in ``bench/results/digest.md``."""
 ROUNDS: Final = 2
 MOST: Final = 64
-"""Neighbours kept of one text, the nearest."""
+"""Maximum number of neighbours kept for one text, the nearest ones."""
 ROWS: Final = 256
 BLOCK: Final = 2048
 DIGITS: Final = 4
-"""Of the nearness to the middle. Two texts are equally near to their mean but for rounding, which varies with load."""
+"""Decimals of the nearness to a centroid. Two texts are equally near to their mean, except for rounding errors, which
+vary with the load of the machine."""
 VOICES: Final = 64
-"""Agents are counted in so many bins: more make no text more central."""
+"""Number of bins in which agents are counted. More speakers than that do not make a text more central."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Places of texts, nearest to the middle first."""
+    """The texts of a cluster, by index, nearest to the centroid first."""
 
     members: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
-    """Of each text: its nearest ones, and how many speakers there are among all that are near."""
+    """For each text, its nearest texts and the number of speakers of all near texts."""
 
     nearest: Sequence[Indices]
     speakers: Indices
 
 
 def find_clusters(texts: Sequence[Text], space: Space, *, speakers: int = 2, near: float = NEAR) -> list[Cluster]:
-    """Clusters around texts with so many speakers near them. No text is in two."""
+    """Return clusters with at least this many speakers. No text is in two clusters."""
     first = np.flatnonzero(space.originals == np.arange(len(texts)))
     joint = space.joint[first] if len(first) < len(texts) else space.joint
     found = find_neighbours([texts[int(place)] for place in first], joint, space, near)
-    owner = _led(found, speakers)
+    owner = _assign_to_leaders(found, speakers)
     for _ in range(ROUNDS):
-        owner = _merged(owner, joint, space, near)
-        owner = _assigned(owner, joint, space, near)
-    owner = _merged(owner, joint, space, near)
+        owner = _merge_clusters(owner, joint, space, near)
+        owner = _reassign(owner, joint, space, near)
+    owner = _merge_clusters(owner, joint, space, near)
     copying = owner[np.searchsorted(first, space.originals)]
-    made = [make_cluster(members, first, space) for members in _groups(copying)]
-    return [one for one in made if len(_speakers(one, texts)) >= speakers]
+    made = [make_cluster(members, first, space) for members in _group_members(copying)]
+    return [one for one in made if len(_list_speakers(one, texts)) >= speakers]
 
 
 def find_neighbours(texts: Sequence[Text], joint: Vector, space: Space, limit: float) -> Neighbours:
-    """All pairs that are as near as ``limit``, the text itself included."""
-    voices = _voices(texts)
+    """Return for each text those with a nearness of at least ``limit``, including itself."""
+    voices = _mark_speakers(texts)
     nearest: list[Indices] = []
     speakers = np.zeros(len(texts), dtype=np.int64)
     for start in range(0, len(texts), ROWS):
@@ -74,11 +75,12 @@ def find_neighbours(texts: Sequence[Text], joint: Vector, space: Space, limit: f
         near = products >= limit
         near[np.arange(len(near)), np.arange(start, start + len(near))] = True
         speakers[start : start + ROWS] = ((near.astype(np.float32) @ voices) > 0).sum(axis=1)
-        nearest.extend(_best(row, hits) for row, hits in zip(products, near, strict=True))
+        nearest.extend(_select_nearest(row, hits) for row, hits in zip(products, near, strict=True))
     return Neighbours(nearest=nearest, speakers=speakers)
 
 
-def _voices(texts: Sequence[Text]) -> Vector:
+def _mark_speakers(texts: Sequence[Text]) -> Vector:
+    """Return a row per text that has 1 in the bins of its speakers."""
     names = sorted({name for text in texts for name in text.agents})
     bins = {name: number % VOICES for number, name in enumerate(names)}
     voices = np.zeros((len(texts), min(VOICES, max(1, len(names)))), dtype=np.float32)
@@ -87,7 +89,7 @@ def _voices(texts: Sequence[Text]) -> Vector:
     return voices
 
 
-def _best(products: Vector, hits: npt.NDArray[np.bool_]) -> Indices:
+def _select_nearest(products: Vector, hits: npt.NDArray[np.bool_]) -> Indices:
     found = np.flatnonzero(hits)
     if len(found) > MOST:
         order = np.argsort(-products[found], kind="stable")[:MOST]
@@ -95,12 +97,12 @@ def _best(products: Vector, hits: npt.NDArray[np.bool_]) -> Indices:
     return found
 
 
-def _speakers(cluster: Cluster, texts: Sequence[Text]) -> frozenset[str]:
+def _list_speakers(cluster: Cluster, texts: Sequence[Text]) -> frozenset[str]:
     return frozenset[str]().union(*(texts[place].agents for place in cluster.members))
 
 
-def _led(found: Neighbours, speakers: int) -> Indices:
-    """Whom each text follows: -1 is nobody."""
+def _assign_to_leaders(found: Neighbours, speakers: int) -> Indices:
+    """Assign each text to the cluster of the first leader near it, or to none (-1)."""
     owner = np.full(len(found.speakers), -1, dtype=np.int64)
     order = sorted(range(len(owner)), key=lambda one: (-found.speakers[one], -len(found.nearest[one]), one))
     number = 0
@@ -115,22 +117,23 @@ def _led(found: Neighbours, speakers: int) -> Indices:
     return owner
 
 
-def _groups(owner: Indices) -> list[Indices]:
+def _group_members(owner: Indices) -> list[Indices]:
+    """Return the members of each cluster."""
     order = np.argsort(owner, kind="stable")
     taken = order[owner[order] >= 0]
     return np.split(taken, np.flatnonzero(np.diff(owner[taken])) + 1) if len(taken) else []
 
 
-def _middles(groups: Sequence[Indices], joint: Vector) -> Vector:
+def _compute_centroids(groups: Sequence[Indices], joint: Vector) -> Vector:
     return np.stack([joint[members].mean(axis=0) for members in groups])
 
 
-def _assigned(owner: Indices, joint: Vector, space: Space, limit: float) -> Indices:
-    """Each text with the cluster it is nearest to on the average, its own weight in it left out, or with none."""
-    groups = _groups(owner)
+def _reassign(owner: Indices, joint: Vector, space: Space, limit: float) -> Indices:
+    """Assign each text to the cluster whose other members it is nearest to on average, or to none (-1)."""
+    groups = _group_members(owner)
     if not groups:
         return owner
-    middles = _middles(groups, joint)
+    centroids = _compute_centroids(groups, joint)
     sizes = np.array([len(members) for members in groups], dtype=np.float32)
     own = np.full(len(owner), -1, dtype=np.int64)
     for number, members in enumerate(groups):
@@ -139,35 +142,38 @@ def _assigned(owner: Indices, joint: Vector, space: Space, limit: float) -> Indi
     for start in range(0, len(owner), BLOCK):
         rows = joint[start : start + BLOCK]
         mine = own[start : start + BLOCK]
-        products = space.measure(rows, middles)
+        products = space.measure(rows, centroids)
         inside = np.flatnonzero(mine >= 0)
         own_products = np.einsum("ij,ij->i", rows[inside], rows[inside]) - 2 * rows[inside, -1] ** 2
-        _leave_out_self(products, own_products, mine, inside, sizes, alone=limit)
+        _exclude_own_weight(products, own_products, mine, inside, sizes, alone=limit)
         best = products.argmax(axis=1)
         enough = products[np.arange(len(rows)), best] >= limit
         result[start : start + BLOCK] = np.where(enough, best, -1)
     return result
 
 
-def _leave_out_self(
+def _exclude_own_weight(
     products: Vector, own_products: Vector, mine: Indices, inside: Indices, sizes: Vector, *, alone: float
 ) -> None:
-    """A text that is alone in its cluster stays there unless another one is nearer than ``alone``."""
+    """Remove from each product of a text with its own centroid the share of the text itself, in place.
+
+    A text that is alone in its cluster gets ``alone``, so it stays there unless another cluster is nearer.
+    """
     size = sizes[mine[inside]]
     summed = products[inside, mine[inside]] * size - own_products
     products[inside, mine[inside]] = np.where(size > 1, summed / np.maximum(size - 1, 1), alone)
 
 
-def _merged(owner: Indices, joint: Vector, space: Space, limit: float) -> Indices:
-    """Join the two nearest clusters as long as their members are near on the average."""
-    groups = _groups(owner)
+def _merge_clusters(owner: Indices, joint: Vector, space: Space, limit: float) -> Indices:
+    """Merge the two nearest clusters, as long as their members are near on average."""
+    groups = _group_members(owner)
     if len(groups) < 2:
         return owner
     members = dict(enumerate(groups))
-    middles = dict(enumerate(_middles(groups, joint)))
+    centroids = dict(enumerate(_compute_centroids(groups, joint)))
     near: dict[int, set[int]] = {number: set() for number in members}
     heap: list[tuple[float, int, int]] = []
-    stacked = np.stack(list(middles.values()))
+    stacked = np.stack(list(centroids.values()))
     for start in range(0, len(stacked), BLOCK):
         products = space.measure(stacked[start : start + BLOCK], stacked)
         for one, other in zip(*np.nonzero(products >= limit), strict=True):
@@ -183,11 +189,11 @@ def _merged(owner: Indices, joint: Vector, space: Space, limit: float) -> Indice
         if first not in members or second not in members:
             continue
         one, other = members.pop(first), members.pop(second)
-        middle = (middles.pop(first) * len(one) + middles.pop(second) * len(other)) / (len(one) + len(other))
+        centroid = (centroids.pop(first) * len(one) + centroids.pop(second) * len(other)) / (len(one) + len(other))
         around = {place for place in near.pop(first) | near.pop(second) if place in members}
-        members[number], middles[number], near[number] = np.sort(np.concatenate([one, other])), middle, around
+        members[number], centroids[number], near[number] = np.sort(np.concatenate([one, other])), centroid, around
         for place in sorted(around):
-            product = float(space.measure(middle, middles[place]))
+            product = float(space.measure(centroid, centroids[place]))
             near[place].add(number)
             if product >= limit:
                 heapq.heappush(heap, (-product, place, number))
@@ -199,8 +205,11 @@ def _merged(owner: Indices, joint: Vector, space: Space, limit: float) -> Indice
 
 
 def make_cluster(members: Indices, first: Indices, space: Space) -> Cluster:
-    """The middle is that of the members that copy none. Members that are equally near to it come in their own order."""
-    middle = space.joint[members[np.isin(members, first)]].mean(axis=0)
-    nearness = np.round(space.measure(space.joint[members], middle), DIGITS)
+    """Order the members of a cluster by their nearness to the centroid of those members that are not copies.
+
+    Members that are equally near keep their order.
+    """
+    centroid = space.joint[members[np.isin(members, first)]].mean(axis=0)
+    nearness = np.round(space.measure(space.joint[members], centroid), DIGITS)
     order = np.argsort(-nearness, kind="stable")
     return Cluster(members=tuple(int(place) for place in members[order]))

@@ -1,4 +1,4 @@
-"""Statements of a cluster that deny what the others say, in words that cannot be compared pair by pair."""
+"""Find statements of a cluster that deny what others say, in wordings too different for a comparison pair by pair."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,28 +8,28 @@ from clearwell.comparison import Features
 from clearwell.comparison.lexicon import lexicon
 from clearwell.comparison.polarity import denies
 from clearwell.comparison.tokens import Token
-from clearwell.flow.digest.drafting.oppositions import LEAST_BACKING, Dispute, Opposition, unite
+from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, NEGATION, Dispute, Opposition, unite
 
 OWN: Final = 0.25
-"""Share of terms that no other text has, up to which a text that denies says nothing else."""
-_NEGATION: Final = "conflict_negation"
+"""Maximum share of terms that no other text has, for a text that only denies what the others say."""
 _MAY: Final = 2
-"""The level of permission among words of duty."""
+"""The level of permission (may, can) on the scale of duty words. Lower levels demand."""
 
 
 def find_denials(
     read: Sequence[Features], voices: Sequence[frozenset[str]], *, topic: frozenset[str], groups: Sequence[int]
 ) -> Iterable[Dispute]:
-    """The disputes of a cluster by what is denied. ``topic`` are the terms that most of its texts have.
+    """Yield the disputes of a cluster in which one side denies what another states.
 
-    ``groups`` is for each text the first text that says the same, if texts were compared.
+    ``topic`` has the terms of most texts. ``groups`` has for each text the first text that says the same; it is empty
+    if the texts were not compared.
     """
     yield from _by_terms(read, voices, topic)
     yield from _by_whole_texts(read, voices, groups)
 
 
 def deny_parts(one: Features, other: Features, read: Iterable[Features]) -> bool:
-    """Whether what one of two texts denies and the other states is both in a third: "no decimals, but two stored"."""
+    """Return whether a third text both denies and states what divides two texts: "no decimals, but two stored"."""
     first, second = ({token.key for token in text.tokens if token.negated} for text in (one, other))
     return any(
         token.negated
@@ -41,11 +41,11 @@ def deny_parts(one: Features, other: Features, read: Iterable[Features]) -> bool
 
 
 def _by_terms(read: Sequence[Features], voices: Sequence[frozenset[str]], topic: frozenset[str]) -> Iterable[Dispute]:
-    """One side denies what the other says of a term that the cluster is about.
+    """Yield disputes in which one side denies a term of the topic that the other side states.
 
-    Texts in other words are weak evidence: where somebody speaks for both sides, or one text says both, they are two
-    halves of one matter. What is so and what ought to be are two halves as well: "there is no index", "it must have an
-    index".
+    Texts with different wordings are weak evidence, so there is no dispute if one voice is on both sides or one text
+    says both: the statements complement each other. A fact and a requirement do not conflict either: "there is no
+    index", "it must have an index".
     """
     for term in sorted(topic):
         denied = {at: token for at, text in enumerate(read) for token in text.tokens if _is_denied(token, term)}
@@ -53,7 +53,7 @@ def _by_terms(read: Sequence[Features], voices: Sequence[frozenset[str]], topic:
         if not denied or not stated or not denied.keys().isdisjoint(stated):
             continue
         deniers, others = unite(denied, voices), unite(stated, voices)
-        if max(len(deniers), len(others)) < LEAST_BACKING or deniers & others:
+        if max(len(deniers), len(others)) < MIN_BACKING or deniers & others:
             continue
         duties = {at: _has_duty(read[at], token) for at, token in {**stated, **denied}.items()}
         pair = next(((of, at) for of in sorted(denied) for at in sorted(stated) if duties[of] is duties[at]), None)
@@ -63,19 +63,19 @@ def _by_terms(read: Sequence[Features], voices: Sequence[frozenset[str]], topic:
 
 
 def _is_denied(token: Token, term: str) -> bool:
-    """Whether a word is denied. A value is not: "no more than 14 minutes" is a bound."""
+    """Return whether a token denies a term. Values do not count: "no more than 14 minutes" is a bound."""
     return token.key == term and token.negated and token.value is None
 
 
 def _find_stated(text: Features, term: str) -> Iterable[Token]:
-    """The term where nothing of its clause is denied: "no exponential back-off" and "lacks it" state no back-off."""
+    """Return the tokens of a term in clauses without a denial: "no exponential back-off" does not state back-off."""
     words = lexicon()
     denied = {token.clause for token in text.tokens if token.negated or token.key in words.deniers}
     return (token for token in text.tokens if token.key == term and token.clause not in denied)
 
 
 def _has_duty(text: Features, token: Token) -> bool:
-    """Whether the clause of a word says what ought to be."""
+    """Return whether the clause of a token states a requirement."""
     levels = lexicon().scales["duty_words"]
     return any(levels.get(each.key, _MAY) < _MAY for each in text.tokens if each.clause == token.clause)
 
@@ -83,10 +83,10 @@ def _has_duty(text: Features, token: Token) -> bool:
 def _by_whole_texts(
     read: Sequence[Features], voices: Sequence[frozenset[str]], groups: Sequence[int]
 ) -> Iterable[Dispute]:
-    """Texts that say what the others say, and that it is not so: "may cross the bridge", "not allowed on the bridge".
+    """Yield the dispute between texts without negation and texts that negate the same: "may cross", "must not cross".
 
-    The others must say one thing, which two of them confirm. A text with terms of its own denies something of its own,
-    and where the others deny something as well, both may mean the same.
+    Two voices must confirm what is denied. A text with terms of its own may deny something else, and texts that all
+    have a negation may mean the same, so neither counts.
     """
     plain = [at for at, text in enumerate(read) if not text.negations and not denies(text)]
     if not _is_confirmed(plain, voices, groups):
@@ -97,7 +97,7 @@ def _by_whole_texts(
         if text.negations == 1 and _says_nothing_else(text, _list_terms([read[other] for other in plain], text))
     ]
     deniers, others = unite(denied, voices), unite(plain, voices)
-    if not denied or len(others) < LEAST_BACKING or deniers & others:
+    if not denied or len(others) < MIN_BACKING or deniers & others:
         return
     token = next((token for token in read[denied[0]].tokens if token.negated), None)
     if token is not None:
@@ -105,15 +105,15 @@ def _by_whole_texts(
 
 
 def _is_confirmed(places: Sequence[int], voices: Sequence[frozenset[str]], groups: Sequence[int]) -> bool:
-    """Whether two voices say the same in these texts."""
+    """Return whether two voices say the same in these texts."""
     said = defaultdict[int, set[str]](set)
     for at in places if groups else ():
         said[groups[at]] |= voices[at]
-    return any(len(some) >= LEAST_BACKING for some in said.values())
+    return any(len(some) >= MIN_BACKING for some in said.values())
 
 
 def _list_terms(texts: Sequence[Features], like: Features) -> frozenset[str]:
-    """The content terms of texts in the language of another."""
+    """Return the content terms of those texts that are in the same language as ``like``."""
     return frozenset(
         token.key for text in texts if text.language is like.language for token in text.tokens if token.content
     )
@@ -121,9 +121,9 @@ def _list_terms(texts: Sequence[Features], like: Features) -> frozenset[str]:
 
 def _says_nothing_else(text: Features, known: frozenset[str]) -> bool:
     own = {token.key for token in text.tokens if token.content and not token.negated}
-    return len(own & known) >= LEAST_BACKING and len(own - known) <= OWN * len(own)
+    return len(own & known) >= MIN_BACKING and len(own - known) <= OWN * len(own)
 
 
 def _oppose(of: int, token: Token, against: int, known: str, *, sides: tuple[tuple[int, ...], ...]) -> Dispute:
     params = {"new": token.quoted or token.surface, "known": known}
-    return Dispute(sides=sides, opposed=(Opposition(of=of, against=against, reason=_NEGATION, params=params),))
+    return Dispute(sides=sides, opposed=(Opposition(of=of, against=against, reason=NEGATION, params=params),))

@@ -1,9 +1,9 @@
-"""Two sides of one question: statements of a cluster that state opposing values or names, or deny each other.
+"""Find the sides of a dispute: statements of a cluster with opposing values or names, or that deny each other.
 
-Statements of one cluster speak of the same matter even where their words differ too much to be compared as a pair. So
-what they state of one kind (a date, an amount, a person) is held against each other. Two values that stand in one
-statement, or may be the same, are compatible: "1,180 kWh instead of 1,035 kWh" is no dispute. Neither are two sentences
-of one frame that also name different things: each may be true of its own.
+The statements of a cluster are about the same subject even if their wordings differ too much for a comparison in pairs.
+So their values of one kind (dates, amounts, persons) are compared across the cluster. Two values that occur in one
+statement, or that may be the same, are compatible: "1,180 kWh instead of 1,035 kWh" is not a dispute. Two sentences
+with one frame that also name different things are not a dispute either: each can be true of its own subject.
 """
 
 import re
@@ -19,19 +19,19 @@ from clearwell.comparison.tokens import Token
 from clearwell.comparison.value_rules import Value
 from clearwell.comparison.values import agree
 from clearwell.flow.digest.drafting.denials import deny_parts, find_denials
-from clearwell.flow.digest.drafting.oppositions import LEAST_BACKING, Dispute, Opposition, unite
+from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, NEGATION, Dispute, Opposition, unite
 
 VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", "conflict_unit", "conflict_version"})
 _LOOSE: Final = frozenset({"count", "ordinal", "relative"})
-"""What statements mention in passing: they are compared only pair by pair, within one frame."""
+"""Kinds of values that statements often mention in passing. They are compared only in pairs with the same frame."""
 _DATE, _SEASON = "date", "season"
 _PERSON, _CHINESE_PERSON = "person", "person in Chinese"
-"""A name and its form in another script cannot be compared."""
+"""Two kinds, because a name cannot be compared with its form in another script."""
 _WEEKDAY: Final = "weekday"
 _NAMES: Final = frozenset({_PERSON, _CHINESE_PERSON})
 _BACKED: Final = _NAMES | {_WEEKDAY}
-"""Kinds that are opposed only where several voices stand on one side: what one says against one may be about two
-things."""
+"""Kinds whose values are in dispute only if several voices support one side: two single voices may talk about different
+subjects."""
 _REASONS: Final[Mapping[str, str]] = {
     _DATE: "conflict_date",
     _WEEKDAY: "conflict_date",
@@ -43,10 +43,10 @@ _REASONS: Final[Mapping[str, str]] = {
 _FIRST_OF_SPRING: Final = 3
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 _NAME_CHARACTERS: Final = range(2, 4)
-_MOST: Final = 4
-"""Sides of a dispute. What has more is a series."""
+MAX_SIDES: Final = 4
+"""Maximum number of sides of a dispute. A cluster with more is a series."""
 SIBLINGS: Final = 0.6
-"""Share of words in the same order from which two texts are one sentence, told of two things if other words differ."""
+"""Minimum share of words in the same order for two texts to be one sentence about two subjects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Stated:
 
 
 _Values: TypeAlias = Mapping[str, Sequence[_Stated]]
-"""What a text states, by kind."""
+"""The values of a text, by kind."""
 
 
 def find_dispute(
@@ -68,17 +68,19 @@ def find_dispute(
     groups: Sequence[int],
     opposed: Sequence[Opposition],
 ) -> Dispute:
-    """The dispute of a cluster, if there is one. ``topic`` are the terms that most of its texts have.
+    """Return the dispute of a cluster; it has no sides if the texts do not disagree.
 
-    ``groups`` and ``opposed`` are what pair by pair comparison found.
+    ``topic`` has the terms of most texts. ``groups`` and ``opposed`` are the result of the comparison in pairs.
     """
     stated = [_read_values(text) for text in read]
-    parted = {kind: _part_by(kind, stated, voices) for kind in sorted({kind for some in stated for kind in some})}
-    strays = frozenset(at for kind, sides in parted.items() for at in _find_strays(sides, kind, read, stated))
+    sides_by_kind = {
+        kind: _group_by_kind(kind, stated, voices) for kind in sorted({kind for some in stated for kind in some})
+    }
+    strays = frozenset(at for kind, sides in sides_by_kind.items() for at in _find_strays(sides, kind, read, stated))
     found = [
-        *_by_values(parted, strays, read, voices, stated),
+        *_by_values(sides_by_kind, strays, read, voices, stated),
         *find_denials(read, voices, topic=topic, groups=groups),
-        *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, read, parted, strays, stated)]),
+        *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, read, sides_by_kind, strays, stated)]),
     ]
     credible = [one for one in found if _is_between_speakers(one, voices)]
     ranked = sorted(credible, key=lambda one: (-_count_dissent(one, voices), not one.sure))
@@ -92,24 +94,24 @@ def find_dispute(
 def _is_settled(
     one: Opposition,
     read: Sequence[Features],
-    parted: Mapping[str, Sequence[Sequence[int]]],
+    sides_by_kind: Mapping[str, Sequence[Sequence[int]]],
     strays: Collection[int],
     stated: Sequence[_Values],
 ) -> bool:
-    """Whether two texts speak of two things, or say what holds together, as a third text shows."""
+    """Return whether two texts are about different subjects, or are compatible, as a third text shows."""
     if one.of in strays or one.against in strays:
         return True
-    if one.reason == "conflict_negation":
+    if one.reason == NEGATION:
         return deny_parts(read[one.of], read[one.against], read)
     return one.reason in VALUES and any(
         one.of in side and one.against in side and _is_about(one, kind, stated)
-        for kind, sides in parted.items()
+        for kind, sides in sides_by_kind.items()
         for side in sides
     )
 
 
 def _is_about(one: Opposition, kind: str, stated: Sequence[_Values]) -> bool:
-    """Whether the values that are opposed are of this kind: a date in common settles no dispute about an amount."""
+    """Return whether the opposed values are of this kind: a common date does not settle a dispute about an amount."""
     places = {"new": one.of, "known": one.against}
     return all(
         not _words_of(kind, at, stated).isdisjoint(one.params.get(name, "").casefold().split())
@@ -118,14 +120,14 @@ def _is_about(one: Opposition, kind: str, stated: Sequence[_Values]) -> bool:
 
 
 def measure_frame(one: Features, other: Features) -> float:
-    """How much two texts have of one frame: all, where they are the same words in another order."""
+    """Return the share of words in the same order: 1 if only the order differs, 0 if the languages differ."""
     if one.language is not other.language:
         return 0.0
     return 1.0 if sorted(one.keys) == sorted(other.keys) else likeness(one.keys, other.keys)
 
 
 def _collect(disputes: Iterable[Dispute]) -> tuple[Opposition, ...]:
-    """Each two texts once."""
+    """Return the oppositions of all disputes, one for each pair of texts."""
     found: dict[frozenset[int], Opposition] = {}
     for dispute in disputes:
         for one in dispute.opposed:
@@ -134,13 +136,13 @@ def _collect(disputes: Iterable[Dispute]) -> tuple[Opposition, ...]:
 
 
 def _count_dissent(dispute: Dispute, voices: Sequence[frozenset[str]]) -> int:
-    """The voices that are not on the largest side."""
+    """Return the number of voices that are not on the largest side."""
     sizes = sorted(len(unite(side, voices)) for side in dispute.sides)
     return sum(sizes[:-1])
 
 
 def _is_between_speakers(dispute: Dispute, voices: Sequence[frozenset[str]]) -> bool:
-    """Whether two sides have somebody who does not speak for the other: one may also change their mind."""
+    """Return whether two sides each have a voice that is not on the other. One voice may have changed its mind."""
     sides = [unite(side, voices) for side in dispute.sides]
     return any(one - other and other - one for one, other in combinations(sides, 2))
 
@@ -148,27 +150,27 @@ def _is_between_speakers(dispute: Dispute, voices: Sequence[frozenset[str]]) -> 
 # values and names
 
 
-def _part_by(kind: str, stated: Sequence[_Values], voices: Sequence[frozenset[str]]) -> list[list[int]]:
-    """The texts that state a value of this kind, in sides, the one with the most voices first."""
-    sides = _part({at: some[kind] for at, some in enumerate(stated) if kind in some})
+def _group_by_kind(kind: str, stated: Sequence[_Values], voices: Sequence[frozenset[str]]) -> list[list[int]]:
+    """Return the texts with a value of this kind, grouped into sides, the side with the most voices first."""
+    sides = _group_compatible({at: some[kind] for at, some in enumerate(stated) if kind in some})
     return sorted(sides, key=lambda side: (-len(unite(side, voices)), side[0]))
 
 
 def _by_values(
-    parted: Mapping[str, Sequence[Sequence[int]]],
+    sides_by_kind: Mapping[str, Sequence[Sequence[int]]],
     strays: Collection[int],
     read: Sequence[Features],
     voices: Sequence[frozenset[str]],
     stated: Sequence[_Values],
 ) -> Iterable[Dispute]:
-    for kind, all_sides in parted.items():
+    for kind, all_sides in sides_by_kind.items():
         sides = [own for side in all_sides if (own := [at for at in side if at not in strays])]
         places = [at for side in sides for at in side]
-        if not 1 < len(sides) <= _MOST:
+        if not 1 < len(sides) <= MAX_SIDES:
             continue
         backing, everybody = len(unite(sides[0], voices)), len(unite(places, voices))
         exact = kind != _WEEKDAY and _are_same_but_for(kind, places, read, stated)
-        most = backing >= max(LEAST_BACKING, everybody / 2)
+        most = backing >= max(MIN_BACKING, everybody / 2)
         if kind in _BACKED and not (exact or most):
             continue
         yield Dispute(
@@ -183,10 +185,11 @@ def _oppose(kind: str, of: int, against: int, stated: Sequence[_Values]) -> Oppo
     return Opposition(of=of, against=against, reason=_REASONS.get(kind, "conflict_number"), params=params)
 
 
-def _part(stated: Mapping[int, Sequence[_Stated]]) -> list[list[int]]:
-    """The texts in groups such that those of one state values that may all hold.
+def _group_compatible(stated: Mapping[int, Sequence[_Stated]]) -> list[list[int]]:
+    """Group texts so that the values of a group are compatible.
 
-    A vague value, such as a month among days of it, belongs to the one side that it fits, or to none.
+    A less exact value, such as a month among days of that month, joins the side that it is compatible with. If there
+    are several such sides, it joins none.
     """
     sides: list[tuple[list[int], list[_Stated]]] = []
     for at in sorted(stated, key=lambda at: (-max(map(_count_parts, stated[at])), at)):
@@ -203,13 +206,13 @@ def _part(stated: Mapping[int, Sequence[_Stated]]) -> list[list[int]]:
 
 
 def _select_exact(values: Sequence[_Stated]) -> list[_Stated]:
-    """What a text states most exactly: beside a day, a season is mentioned in passing."""
+    """Return the most exact values of a text: next to a day, a season is only mentioned in passing."""
     most = max(map(_count_parts, values))
     return [one for one in values if _count_parts(one) == most]
 
 
 def _count_parts(one: _Stated) -> int:
-    """How exact a value is: a day has more parts than a month."""
+    """Return how exact a value is, as the number of its parts: a day has more parts than a month."""
     return sum(part != "*" for part in one.key.split("=")[-1].split("-"))
 
 
@@ -223,7 +226,7 @@ def _may_agree(one: _Stated, other: _Stated) -> bool:
 
 
 def _is_in_season(date: str, season: str) -> bool:
-    """Whether a date without a month, or in one of three months, may be in a season: 1 is spring, from March on."""
+    """Return whether a date can be in a season. Season 1 is spring, from March on. Without a month, any date can."""
     month = date.split("-")[1] if "-" in date else "*"
     return not month.isdigit() or (int(month) - _FIRST_OF_SPRING) // 3 % 4 + 1 == int(season)
 
@@ -231,7 +234,7 @@ def _is_in_season(date: str, season: str) -> bool:
 def _find_strays(
     sides: Sequence[Sequence[int]], kind: str, read: Sequence[Features], stated: Sequence[_Values]
 ) -> Iterable[int]:
-    """Texts that tell the same of other things than the largest side does."""
+    """Yield the texts that say the same as the largest side, but about another subject."""
     for side in sides[1:]:
         for at in side:
             framed = [other for other in sides[0] if measure_frame(read[at], read[other]) >= SIBLINGS]
@@ -247,14 +250,14 @@ def _words_of(kind: str, at: int, stated: Sequence[_Values]) -> frozenset[str]:
 
 
 def are_siblings(one: tuple[Features, Collection[str]], other: tuple[Features, Collection[str]]) -> bool:
-    """Whether each of two texts of one frame has words of its own beside those in dispute, which come with it."""
-    own, others = _read_beside(*one), _read_beside(*other)
+    """Return whether each of two texts with one frame has words of its own in the clauses of the disputed words."""
+    own, others = _read_context(*one), _read_context(*other)
     everything = [{token.key for token in text.tokens} for text, _ in (one, other)]
     return bool(own - everything[1]) and bool(others - everything[0])
 
 
-def _read_beside(text: Features, disputed: Collection[str]) -> frozenset[str]:
-    """The words that carry a fact in the clauses of what is in dispute, without values and names."""
+def _read_context(text: Features, disputed: Collection[str]) -> frozenset[str]:
+    """Return the content words in the clauses of the disputed words, without these, values and names."""
     clauses = {token.clause for token in text.tokens if _is_disputed(token, disputed)}
     return frozenset(
         token.key
@@ -273,7 +276,7 @@ def _is_disputed(token: Token, disputed: Collection[str]) -> bool:
 
 
 def _are_same_but_for(kind: str, places: Sequence[int], read: Sequence[Features], stated: Sequence[_Values]) -> bool:
-    """Whether texts have the same words and values but for those of one kind."""
+    """Return whether texts have the same content except for the values of one kind."""
     rests = set()
     for at in places:
         own = {one.key for one in stated[at][kind]}
@@ -299,7 +302,7 @@ def _read_values(text: Features) -> dict[str, list[_Stated]]:
 
 
 def _read_persons(text: Features) -> Iterable[str]:
-    """Names of persons: a given and a family name in Latin letters, or what the Chinese dictionary takes for one."""
+    """Yield names of persons: a given and a family name in Latin letters, or a name by the Chinese dictionary."""
     for at, token in enumerate(text.tokens):
         before = text.tokens[at - 1] if at else None
         if token.kind is Kind.NAME and token.tag == "nr" and len(token.surface) in _NAME_CHARACTERS:
@@ -323,7 +326,7 @@ def _may_be_family(token: Token) -> bool:
 
 
 def _by_pairs(read: Sequence[Features], groups: Sequence[int], opposed: Sequence[Opposition]) -> Iterable[Dispute]:
-    """Texts that say the same stand on one side."""
+    """Yield a dispute for each opposed pair. Texts that say the same as one of the pair are on its side."""
     for one in opposed:
         new, known = (one.params.get(name, "").casefold().split() for name in ("new", "known"))
         framed = measure_frame(read[one.of], read[one.against]) >= SIBLINGS
@@ -332,5 +335,4 @@ def _by_pairs(read: Sequence[Features], groups: Sequence[int], opposed: Sequence
         of, against = (
             tuple(at for at, group in enumerate(groups) if group == groups[place]) for place in (one.of, one.against)
         )
-        # Values and names fill the frames of series; a denial does not.
-        yield Dispute(sides=(of, against), opposed=(one,), sure=framed and one.reason == "conflict_negation")
+        yield Dispute(sides=(of, against), opposed=(one,), sure=framed and one.reason == NEGATION)

@@ -1,4 +1,4 @@
-"""What goes into the making of a digest, and what comes out of it."""
+"""The input and the output of drafting."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,18 +6,19 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.records import Contradiction, DigestCandidate, Json, Support, Vector
+from clearwell.vocabulary import Flag
 
 CONTRADICTION, CONFLICTS_WITH_VERIFIED, DUPLICATES_VERIFIED = (
-    "contradiction",
-    "conflicts_verified",
-    "duplicates_verified",
+    Flag.CONTRADICTION,
+    Flag.CONFLICTS_VERIFIED,
+    Flag.DUPLICATES_VERIFIED,
 )
-SINGLE_AUTHOR, NEAR_REJECTED = "single_author", "near_rejected"
+SINGLE_AUTHOR, NEAR_REJECTED = Flag.SINGLE_AUTHOR, Flag.NEAR_REJECTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownText:
-    """A text that the group has already: a verified memory, or an insight that waits for a person."""
+    """A text that the group already has: a verified memory, or an insight without a decision."""
 
     id: UUID
     content: str
@@ -26,7 +27,7 @@ class KnownText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedText:
-    """What a person refused, why and when. Of its words only the vector is kept."""
+    """A text that a reviewer rejected: reason, time and vector. The text itself is not kept."""
 
     reason: str
     at: datetime
@@ -35,12 +36,12 @@ class RejectedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftLimits:
-    """The knobs of a draft, those of the settings among them."""
+    """The limits and thresholds of drafting. Some of them are settings."""
 
     min_insights: int = 5
     max_insights: int = 10
     agent_share: float = 0.5
-    """The most of a digest that may be of one agent's voice: of insights that rest on it alone, or mostly."""
+    """Maximum share of the insights of a digest that are based mainly on the outputs of one agent."""
     near_rejected: float = 0.6
     duplicate: float = 0.9
     known_shown: int = 3
@@ -48,7 +49,7 @@ class DraftLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """A text that the group has already, and how similar it is to the insight, on the calibrated scale."""
+    """A text that the group already has, and its calibrated similarity to the insight."""
 
     id: UUID
     similarity: float
@@ -56,7 +57,7 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearRejected:
-    """The refused value that an insight comes close to."""
+    """The rejected text that an insight is similar to."""
 
     reason: str
     at: datetime
@@ -65,7 +66,7 @@ class NearRejected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftSide:
-    """One side of a dispute: its best statement, and all its statements, one of each row."""
+    """One side of a dispute: its best statement, and all its statements, one per row."""
 
     best: DigestCandidate
     statements: tuple[DigestCandidate, ...]
@@ -74,12 +75,12 @@ class DraftSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """An insight before it has an id: its statements, and what is to be known of them."""
+    """An insight before it is stored: its statements, and what was measured on them."""
 
     best: DigestCandidate
-    """The statement whose headline stands for the insight."""
+    """The statement whose headline represents the insight."""
     sources: tuple[DigestCandidate, ...]
-    """One statement of each row, most central first."""
+    """One statement per row, most central first."""
     sides: tuple[DraftSide, ...]
     contradictions: tuple[Contradiction, ...]
     flags: tuple[str, ...]
@@ -89,20 +90,20 @@ class Draft:
     """The nearest verified memories, most similar first."""
     near_rejected: NearRejected | None
     embedding: Vector = field(compare=False, repr=False)
-    """The middle of its sources."""
+    """The mean vector of its sources."""
 
     @property
     def summary(self) -> str:
         return self.best.headline
 
     def find_side(self, source: DigestCandidate) -> int | None:
-        """The place of the side that a source stands on."""
+        """Return the index of the side that a source is on, or None."""
         return next((at for at, side in enumerate(self.sides) if source in side.statements), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts:
-    """The insights of one digest, best first, and figures about how they came to be."""
+    """The drafts of one digest, best first, and a report in numbers."""
 
     drafts: tuple[Draft, ...]
     report: Mapping[str, Json]

@@ -1,9 +1,9 @@
-"""Which texts of a cluster are about one fact, and not only about one subject.
+"""Split clusters into texts about one fact, not only about one subject.
 
-Texts of one subject share its name, and a name of several words ("the river gauge at Lindau") is several rare terms: so
-a cluster can hold facts that have nothing else in common. Here a term that follows the same term in both texts hardly
-counts, and what is shared beside names tells whether two texts are linked. Two texts that state values, none of which
-is in both, are rarely about one fact. A cluster falls apart into the parts that are linked.
+Texts about one subject share its name, and a name of several words ("the river gauge at Lindau") is several rare terms.
+So a cluster can contain facts that have nothing else in common. Here a term that follows the same term in both texts
+hardly counts, and two texts are linked by what they share besides names. Two texts with values, none of which is in
+both, are rarely about one fact. A cluster is split into its linked parts.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,33 +22,34 @@ from clearwell.ports import StatementComparison
 from clearwell.records import Relation
 
 LINKED: Final = 0.9
-"""Least sum of the cosine of two texts and what their shared terms stand for.
+"""Minimum sum of the cosine of two texts and the weight of their shared terms.
 
-Chosen on the councils and the pairs of ``bench/data/support.toml``; those marked as later were measured once."""
+Chosen on the councils and the pairs of ``bench/data/support.toml``; those marked as later were measured once.
+``bench/results/support.md`` has the figures."""
 COMPARED: Final = 0.7
-"""The same for two texts that comparison finds to say the same, or to contradict each other."""
+"""The same for two texts that, by the comparison, say the same or contradict each other."""
 CONTINUED: Final = 0.25
-"""What a shared term counts that follows the same term in both texts."""
+"""Weight of a shared term that follows the same term in both texts. Any other counts 1."""
 OTHER_VALUES: Final = 0.5
-"""Shared terms that weigh as much as values that differ."""
+"""Subtracted from the number of shared terms if two texts state different values."""
 CENTRAL: Final = 40
-"""Texts of a cluster that the others are linked to, the most central."""
+"""Number of texts, the most central of a cluster, that the others are compared with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Tells which texts of a span are linked."""
+    """Decides which texts of a digest are linked."""
 
     texts: Sequence[Text]
     space: Space
     comparison: StatementComparison
 
     def split(self, clusters: Iterable[Cluster], *, speakers: int) -> list[Cluster]:
-        """The linked parts of clusters, each in the order of its cluster, as far as they have so many speakers."""
+        """Return the linked parts of clusters that have at least this many speakers. The order of texts is kept."""
         return [part for cluster in clusters for part in self._find_parts(cluster) if self._has(part, speakers)]
 
     def connect(self, place: int, others: Sequence[int]) -> bool:
-        """Whether a text is linked to one of the others."""
+        """Return whether a text is linked to one of the others."""
         read = features_of[self.texts[place].content]
         cosines = self.space.meaning[list(others)] @ self.space.meaning[place]
         return any(
@@ -81,7 +82,7 @@ class Links:
 
 
 def measure_link(one: Features, other: Features, cosine: float) -> float:
-    """How much two texts have in common beside names."""
+    """Return how much two texts have in common besides names."""
     shared = _measure_shared(one, other) if one.language is other.language else ACROSS
     return cosine + SHARED * (shared - (OTHER_VALUES if _state_other_values(one, other) else 0.0))
 

@@ -1,16 +1,17 @@
-"""What is said against each other in a cluster: two texts, and the sides of a dispute."""
+"""Records of disagreement in a cluster: an opposition of two texts, and a dispute with its sides."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-LEAST_BACKING: Final = 2
-"""Voices on one side without which what differs in other words may be about two things."""
+NEGATION: Final = "conflict_negation"
+MIN_BACKING: Final = 2
+"""Minimum number of voices on one side. With fewer, texts that differ in wording may be about two subjects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opposition:
-    """Two places of texts that contradict each other, and why."""
+    """Two texts that contradict each other, by index, and the reason."""
 
     of: int
     against: int
@@ -20,17 +21,23 @@ class Opposition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispute:
-    """Places of the texts on each side, the side with the most voices first, and who contradicts whom."""
+    """The texts on each side, by index, the side with the most voices first, and the pairs that contradict."""
 
     sides: tuple[tuple[int, ...], ...] = ()
     opposed: tuple[Opposition, ...] = ()
     sure: bool = False
-    """It is a dispute and no series, however few wordings agree: half of the voices state one value, all use the same
-    words but for the value, or one denies what the other says. Names are in every series of what people did."""
+    """Whether it is certainly a dispute and not a series, however few texts agree: half of the voices state one value,
+    all texts are the same except for the value, or one denies what the other says. Most voices for a name do not
+    suffice, because series of what people did are full of names."""
     strays: frozenset[int] = frozenset()
-    """Texts that tell the same of other things, and are no part of the matter."""
+    """Texts that say the same about another subject, and do not belong to the cluster."""
+
+    @property
+    def denies(self) -> bool:
+        """Whether one text denies what another says. Values and names vary within a series; a denial does not."""
+        return any(one.reason == NEGATION for one in self.opposed)
 
 
 def unite(places: Iterable[int], voices: Sequence[frozenset[str]]) -> frozenset[str]:
-    """The voices of the texts at these places."""
+    """Return the voices of these texts, given by index."""
     return frozenset[str]().union(*(voices[at] for at in places))

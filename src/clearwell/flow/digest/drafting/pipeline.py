@@ -1,4 +1,4 @@
-"""From statements to drafts, in order: distinct texts, their space, clusters, what each is worth, the choice."""
+"""Draft insights from statements, in order: distinct texts, space, clusters, scores, selection."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,28 +21,29 @@ from clearwell.flow.digest.drafting.drafts import (
 from clearwell.flow.digest.drafting.headlines import choose_best
 from clearwell.flow.digest.drafting.links import Links
 from clearwell.flow.digest.drafting.scores import Background, ClusterScorer, ScoredCluster
-from clearwell.flow.digest.drafting.selection import WORTHY, Selection, choose
+from clearwell.flow.digest.drafting.selection import WORTHY, ClusterSelection, choose
 from clearwell.flow.digest.drafting.space import Space, build_space
 from clearwell.flow.digest.drafting.support import count_support
 from clearwell.flow.digest.drafting.texts import Text, collect_distinct, speaker
 from clearwell.ports import StatementComparison
 from clearwell.records import Contradiction, DigestCandidate, Json, Layer
+from clearwell.vocabulary import Flag
 
 EXAMINED: Final = 1200
-"""Clusters that are read word by word at most, those with the most speakers first."""
+"""Maximum number of clusters that are scored, those with the most speakers first."""
 CONTRADICTIONS: Final = 20
-"""Contradictions told of one insight."""
+"""Maximum number of contradictions of one insight."""
 COPIES: Final = 3
-"""Rows of one voice from which a sole author floods, where others speak as well."""
+"""Minimum number of rows per distinct statement of a sole author that count as a flood, if the group has others."""
 TWO: Final = 2
-MARKS_OF_ROWS: Final = frozenset({CONTRADICTION, "conflict"})
-"""What a row contradicted at admission says nothing of the sources of an insight."""
+MARKS_OF_ROWS: Final = frozenset({CONTRADICTION, Flag.CONFLICT})
+"""Flags of rows that are not carried over to an insight: they were set at admission, against other texts."""
 DEFAULTS: Final = DraftLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """How near texts of one cluster are, and the score from which it is shown."""
+    """The minimum nearness of texts in a cluster, and the minimum score of a cluster that becomes an insight."""
 
     near: float = NEAR
     worthy: float = WORTHY
@@ -63,10 +64,10 @@ def draft(
     limits: DraftLimits = DEFAULTS,
     thresholds: Thresholds = CHOSEN,
 ) -> Drafts:
-    """The insights of one digest. The order of ``candidates`` makes no difference."""
+    """Return the drafts of one digest. The order of ``candidates`` makes no difference."""
     texts = collect_distinct(candidates, similarity)
     if not texts:
-        return Drafts(drafts=(), report=_report(candidates, texts, [], [], Selection(), ()))
+        return Drafts(drafts=(), report=_report(candidates, texts, [], [], ClusterSelection(), ()))
     space = build_space(texts, similarity)
     links = Links(texts, space, comparison)
     scorer = ClusterScorer(
@@ -96,16 +97,18 @@ def draft(
 
 
 def is_supported(one: ScoredCluster) -> bool:
-    """Whether two voices say it, or two disagree about it.
+    """Return whether two voices say it, or disagree about it.
 
-    Beside a flood it is not enough to be near: what somebody repeats again and again, another one has to say as well.
+    If one speaker repeats it many times, a second voice must say the same; a similar text does not suffice.
     """
-    if one.series or not one.by_itself or (one.standing.flooded and not one.agreement.confirmed):
+    if one.is_series or not one.has_own_statements or (one.support.is_repetitive and not one.agreement.confirmed):
         return False
     return len(one.voices) >= TWO
 
 
 def _examine(found: Sequence[Cluster], texts: Sequence[Text], scorer: ClusterScorer) -> list[ScoredCluster]:
+    """Score clusters with their opponents, those with the most speakers first. No text is in two clusters."""
+
     def order(cluster: Cluster) -> tuple[int, int, int]:
         speakers = frozenset[str]().union(*(texts[place].voices for place in cluster.members))
         return -len(speakers), -len(cluster.members), cluster.members[0]
@@ -121,16 +124,16 @@ def _examine(found: Sequence[Cluster], texts: Sequence[Text], scorer: ClusterSco
 
 
 def _find_single(texts: Sequence[Text], space: Space, links: Links, scorer: ClusterScorer) -> list[ScoredCluster]:
-    """What one author alone said, for a group in which nobody confirms anything yet; floods and series left out."""
+    """Return clusters of one author, without floods and series, for a group in which no statement is confirmed yet."""
     several = len({speaker(one) for text in texts for one in text.said}) > 1
     found = links.split(find_clusters(texts, space, speakers=1), speakers=1)
     scored = _examine(found, texts, scorer)
-    return [one for one in scored if one.by_itself and not one.series and not (several and _floods(one))]
+    return [one for one in scored if one.has_own_statements and not one.is_series and not (several and _floods(one))]
 
 
 def _floods(one: ScoredCluster) -> bool:
-    support = one.standing.support
-    return support.agents == 1 and support.rows >= COPIES * sum(one.standing.voices.values())
+    counts = one.support.counts
+    return counts.agents == 1 and counts.rows >= COPIES * sum(one.support.voices.values())
 
 
 def _make_draft(one: ScoredCluster) -> Draft:
@@ -142,11 +145,11 @@ def _make_draft(one: ScoredCluster) -> Draft:
         sides=sides,
         contradictions=_make_contradictions(one),
         flags=_find_flags(one, sources),
-        support=one.standing.support,
+        support=one.support.counts,
         score=round(one.score, 4),
         nearest=one.nearest,
         near_rejected=one.near_rejected,
-        embedding=one.middle,
+        embedding=one.centroid,
     )
 
 
@@ -156,7 +159,7 @@ def _make_side(places: Sequence[int], one: ScoredCluster) -> DraftSide:
 
 
 def _make_contradictions(one: ScoredCluster) -> tuple[Contradiction, ...]:
-    """Those with verified memories first."""
+    """Return the contradictions of a cluster, those with verified memories first."""
     first = {at: statement.log_id for at, statement in reversed(one.sources)}
     verified = [
         Contradiction(
@@ -198,7 +201,7 @@ def _report(
     texts: Sequence[Text],
     found: Sequence[Cluster],
     scored: Sequence[ScoredCluster],
-    choice: Selection,
+    choice: ClusterSelection,
     made: Sequence[Draft],
 ) -> dict[str, Json]:
     shown = sum(len(one.sources) for one in made)
@@ -210,7 +213,7 @@ def _report(
         "clusters": len(found),
         "examined": len(scored),
         "supported": sum(map(is_supported, scored)),
-        "series": sum(one.series for one in scored),
+        "series": sum(one.is_series for one in scored),
         "insights": len(made),
         "waiting": choice.waiting,
         "shown": shown,

@@ -1,8 +1,7 @@
-"""What a cluster is worth to a reviewer: who says it, how specific it is, and what it adds to what is verified.
+"""Score a cluster by its value to a reviewer: who says it, how specific it is, and what it adds to verified memories.
 
-The score is a product: voices, shared rare terms, focus, agreement, novelty, and the confidence of agents whose
-statements were decided on before. How alike the wordings are does not count: small talk and repetitions are the most
-alike.
+The score is a product of voices, shared rare terms, focus, agreement, novelty, and the confidence of agents with known
+reliability. The similarity of the wordings does not count: it is highest for small talk and repetitions.
 """
 
 import math
@@ -17,7 +16,7 @@ import numpy as np
 from clearwell.comparison import LOWEST_SIMILARITY, Features, features_of
 from clearwell.flow.digest.drafting.agreement import Agreement, find_agreement
 from clearwell.flow.digest.drafting.clusters import DIGITS, Cluster
-from clearwell.flow.digest.drafting.disputes import find_dispute
+from clearwell.flow.digest.drafting.disputes import MAX_SIDES, find_dispute
 from clearwell.flow.digest.drafting.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
 from clearwell.flow.digest.drafting.links import Links
 from clearwell.flow.digest.drafting.oppositions import Dispute
@@ -26,27 +25,26 @@ from clearwell.flow.digest.drafting.support import ClusterSupport, measure_confi
 from clearwell.flow.digest.drafting.texts import Text, unit
 from clearwell.ports import StatementComparison
 from clearwell.records import Comparison, DigestCandidate, Relation, SegmentKind, Vector
+from clearwell.vocabulary import CONCLUDING_NODE_TYPES
 
 READ: Final = 300
-"""Texts of a cluster that are read word by word, the most central."""
+"""Number of texts, the most central of a cluster, whose words are compared."""
 PAIRED: Final = 40
-"""Texts whose shared terms are counted, the most central."""
+"""Number of texts, the most central of a cluster, whose shared terms are counted."""
 CENTRAL: Final = 5
-"""Texts of a cluster that stand for it before what is verified or was rejected."""
+"""Number of texts of a cluster that are compared with verified memories and rejected texts."""
 OPPOSING: Final = 0.62
-"""How near a text outside of a cluster is that may stand on another side of the same question."""
+"""Minimum nearness of a text outside of a cluster that can be another side of the same dispute."""
 OPPONENTS: Final = 20
 TOPIC: Final = 0.6
-"""Share of the texts that have a term which the cluster is about."""
+"""Minimum share of texts with a term that belongs to the topic of the cluster."""
 COMMON: Final = 0.5
-"""The same for a term whose uses elsewhere are counted."""
+"""The same for a term that counts for the focus of the cluster."""
 SCATTERED: Final = 0.1
-"""The focus of a cluster that has no term in common."""
+"""The focus of a cluster without common terms."""
 UNKNOWN_FOCUS: Final = 0.5
 """The focus of a cluster with one text in each language."""
 _DECIDED: Final = 1.25
-_DECIDING: Final = frozenset({"chair", "verdict"})
-"""Types of nodes that conclude for the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,39 +59,43 @@ class KnownConflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredCluster:
-    """A cluster and all that is known of it. Places are those of ``texts``."""
+    """A cluster with its measurements. Indexes refer to ``texts``."""
 
     texts: Sequence[Text]
     sources: Sequence[tuple[int, DigestCandidate]]
-    """Of each row the most central statement, with the place of its text."""
+    """The most central statement of each row, with the index of its text."""
     central: Sequence[float]
-    """How near each text is to the others."""
+    """The nearness of each text to the others."""
     agreement: Agreement
     dispute: Dispute
     voices: frozenset[str]
-    standing: ClusterSupport
+    support: ClusterSupport
     nearest: tuple[Nearest, ...]
     known_conflicts: tuple[KnownConflict, ...]
     repeats_known: bool
     near_rejected: NearRejected | None
-    middle: Vector
+    centroid: Vector
     """The mean of the vectors, of length 1."""
     score: float
 
     @property
-    def series(self) -> bool:
-        """Whether nobody confirms anything."""
-        return self.agreement.series and not self.dispute.sure
+    def is_series(self) -> bool:
+        """Whether the texts are a series, in which none confirms another.
+
+        A certain dispute is not a series, unless it is about values and has too many of them.
+        """
+        dispute = self.dispute.sure and (self.dispute.denies or self.agreement.ways <= MAX_SIDES)
+        return self.agreement.is_series and not dispute
 
     @property
-    def by_itself(self) -> bool:
-        """Whether it is more than evidence."""
+    def has_own_statements(self) -> bool:
+        """Whether a source is a statement of an agent, not only evidence."""
         return any(not statement.evidence for _, statement in self.sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Background:
-    """What clusters are held against."""
+    """What clusters are compared with, and how."""
 
     known: Sequence[KnownText]
     pending: Sequence[KnownText]
@@ -105,7 +107,7 @@ class Background:
 
 
 class ClusterScorer:
-    """Weighs one cluster after the other."""
+    """Measures and scores clusters."""
 
     def __init__(self, texts: Sequence[Text], space: Space, links: Links, background: Background) -> None:
         self._texts = texts
@@ -117,9 +119,10 @@ class ClusterScorer:
         self._rejected = _matrix([one.embedding for one in background.rejected])
 
     def add_opponents(self, cluster: Cluster, taken: Collection[int]) -> Cluster:
-        """The cluster with texts near it that state another value or name, or deny it: another side of the question.
+        """Return the cluster with nearby texts that deny it or state another value or name: other sides of a dispute.
 
-        What one voice says against one must be linked to it: each may speak of its own thing.
+        If the cluster has only one voice, an opposing text must also be linked to it, because the two may be about
+        different subjects. Texts in ``taken`` are left out.
         """
         members = list(cluster.members[:PAIRED])
         nearness = self._space.measure(self._space.joint[members].mean(axis=0), self._space.joint)
@@ -131,7 +134,7 @@ class ClusterScorer:
         places = [*members, *outside]
         dispute = self._find_dispute(places, None)
         own = max(dispute.sides, key=lambda side: sum(at < len(members) for at in side), default=())
-        # Where the members stand on several sides, each of them is another one.
+        # If the members are on several sides, every side gets its opponents.
         several = sum(side[0] < len(members) for side in dispute.sides) > 1
         opposed = {at for side in dispute.sides if several or side is not own for at in side if at >= len(members)}
         if len(self._unite_voices(members)) == 1:
@@ -139,6 +142,7 @@ class ClusterScorer:
         return Cluster(members=(*cluster.members, *(places[at] for at in sorted(opposed))))
 
     def score_cluster(self, cluster: Cluster) -> ScoredCluster:
+        """Measure a cluster and compute its score. Texts about another subject are removed first."""
         sources = self._choose_sources(cluster)
         members = list(dict.fromkeys(place for place, _ in sources))
         texts = [self._texts[place] for place in members]
@@ -148,11 +152,11 @@ class ClusterScorer:
         if dispute.strays:
             strays = {places[at] for at in dispute.strays}
             return self.score_cluster(Cluster(members=tuple(one for one in cluster.members if one not in strays)))
-        standing = measure_support(
+        support = measure_support(
             texts, self._space.meaning[members], copy=self._space.cosine(self._back.limits.duplicate)
         )
-        middle = unit([self._space.meaning[members].mean(axis=0)])[0]
-        nearest, conflicts, repeats = self._held_against_known(places)
+        centroid = unit([self._space.meaning[members].mean(axis=0)])[0]
+        nearest, conflicts, repeats = self._compare_with_known(places)
         statements = [statement for _, statement in sources]
         voices = self._unite_voices(members)
         score = (
@@ -160,7 +164,7 @@ class ClusterScorer:
             * self._measure_mass(places)
             * math.sqrt(self._measure_focus(cluster))
             * (0.5 + 0.5 * agreement.share)
-            * (1.0 if conflicts else 0.3 + 0.7 * (1.0 - self._repeated(middle, repeats=repeats)))
+            * (1.0 if conflicts else 0.3 + 0.7 * (1.0 - self._measure_repetition(centroid, repeats=repeats)))
             * (0.6 + 0.4 * measure_confidence(statements, self._back.reliability))
             * (_DECIDED if any(map(_decides, statements)) else 1.0)
         )
@@ -172,17 +176,17 @@ class ClusterScorer:
             agreement=agreement,
             dispute=dispute,
             voices=voices,
-            standing=standing,
+            support=support,
             nearest=nearest,
             known_conflicts=conflicts,
             repeats_known=repeats,
-            near_rejected=self._near_rejected(places, middle),
-            middle=middle,
+            near_rejected=self._find_near_rejected(places, centroid),
+            centroid=centroid,
             score=score,
         )
 
     def _choose_sources(self, cluster: Cluster) -> list[tuple[int, DigestCandidate]]:
-        """Of each row one statement: the members are in the order of how central they are."""
+        """Return one statement per row, the most central one, with the index of its text."""
         chosen: dict[object, tuple[int, DigestCandidate]] = {}
         for place in cluster.members:
             for statement in self._texts[place].said:
@@ -206,7 +210,7 @@ class ClusterScorer:
         )
 
     def _find_dispute(self, places: Sequence[int], agreement: Agreement | None) -> Dispute:
-        """The dispute among texts; without ``agreement``, by what they state and deny alone."""
+        """Return the dispute among texts. Without ``agreement``, only their values and negations are compared."""
         read = [self._features(place) for place in places]
         return find_dispute(
             read,
@@ -217,9 +221,12 @@ class ClusterScorer:
         )
 
     def _measure_mass(self, places: Sequence[int]) -> float:
-        """How many rare terms two texts of different voices share, on the average; those in one language count."""
+        """Return how many rare terms two texts of different voices share on average.
+
+        Pairs in two languages count only if there are no others.
+        """
         voices = [self._texts[place].voices for place in places[:PAIRED]]
-        # That several say a text word for word counts half: it may come from one source.
+        # A text that several voices repeat word for word counts half: it may come from one source.
         several = [
             self._space.mass(place, place) / 2 for place, some in zip(places, voices, strict=False) if len(some) > 1
         ]
@@ -238,17 +245,17 @@ class ClusterScorer:
         return bool(self._space.joint[one, -1] == self._space.joint[other, -1])
 
     def _measure_focus(self, cluster: Cluster) -> float:
-        """Of all uses of the terms that members have in common, the share inside the cluster."""
+        """Return the share of the uses of the common terms that is inside the cluster."""
         common: list[float] = []
-        for members in self._part_by_language(cluster):
+        for members in self._split_by_language(cluster):
             counts = Counter(term for place in members for term in self._space.terms[place])
             least = max(2, COMMON * len(members))
             common += [count / self._space.uses[term] for term, count in counts.items() if count >= least]
-        if all(len(members) == 1 for members in self._part_by_language(cluster)):
+        if all(len(members) == 1 for members in self._split_by_language(cluster)):
             return UNKNOWN_FOCUS
         return float(np.mean(common)) if common else SCATTERED
 
-    def _part_by_language(self, cluster: Cluster) -> list[list[int]]:
+    def _split_by_language(self, cluster: Cluster) -> list[list[int]]:
         found: dict[float, list[int]] = {}
         for place in cluster.members:
             found.setdefault(float(self._space.joint[place, -1]), []).append(place)
@@ -259,8 +266,8 @@ class ClusterScorer:
         nearness = self._space.measure(rows, rows[:READ].mean(axis=0))
         return [float(value) for value in np.round(nearness, DIGITS)]
 
-    def _held_against_known(self, places: Sequence[int]) -> tuple[tuple[Nearest, ...], tuple[KnownConflict, ...], bool]:
-        """The nearest verified memories, those that a member contradicts, and whether a central text repeats one."""
+    def _compare_with_known(self, places: Sequence[int]) -> tuple[tuple[Nearest, ...], tuple[KnownConflict, ...], bool]:
+        """Return the nearest verified memories, those that are contradicted, and whether a central text repeats one."""
         if not len(self._known):
             return (), (), False
         cosines = self._space.meaning[list(places)] @ self._known.T
@@ -274,7 +281,7 @@ class ClusterScorer:
             if near.similarity < LOWEST_SIMILARITY:
                 continue
             nearest.append(near)
-            compared = self._compared(places, cosines[:, at], self._back.known[at].content)
+            compared = self._compare_nearest(places, cosines[:, at], self._back.known[at].content)
             repeats |= any(found.relation is Relation.SAME for _, found in compared)
             conflicts += [
                 KnownConflict(of=place, nearest=near, reason=found.reason, params=found.params)
@@ -283,8 +290,8 @@ class ClusterScorer:
             ][:1]
         return tuple(nearest), tuple(conflicts), repeats
 
-    def _compared(self, places: Sequence[int], cosines: Vector, content: str) -> list[tuple[int, Comparison]]:
-        """The members that are nearest to a memory, each compared with it."""
+    def _compare_nearest(self, places: Sequence[int], cosines: Vector, content: str) -> list[tuple[int, Comparison]]:
+        """Compare a memory with the texts nearest to it, and return the results by index."""
         return [
             (
                 int(at),
@@ -295,18 +302,18 @@ class ClusterScorer:
             for at in np.argsort(-cosines, kind="stable")[:CENTRAL]
         ]
 
-    def _repeated(self, middle: Vector, *, repeats: bool) -> float:
-        """How much of it is verified, or waits for a person, already."""
+    def _measure_repetition(self, centroid: Vector, *, repeats: bool) -> float:
+        """Return from 0 to 1 how much of a cluster is already verified or in an insight without a decision."""
         if repeats:
             return 1.0
-        cosines = [float((some @ middle).max()) for some in (self._known, self._pending) if len(some)]
+        cosines = [float((some @ centroid).max()) for some in (self._known, self._pending) if len(some)]
         nearest = max((self._back.similarity(cosine) for cosine in cosines), default=0.0)
         return min(1.0, max(0.0, (nearest - 0.5) / 0.4))
 
-    def _near_rejected(self, places: Sequence[int], middle: Vector) -> NearRejected | None:
+    def _find_near_rejected(self, places: Sequence[int], centroid: Vector) -> NearRejected | None:
         if not len(self._rejected):
             return None
-        vectors = np.vstack([middle, self._space.meaning[list(places[:CENTRAL])]])
+        vectors = np.vstack([centroid, self._space.meaning[list(places[:CENTRAL])]])
         cosines = (self._rejected @ vectors.T).max(axis=1)
         at = int(cosines.argmax())
         similarity = self._back.similarity(float(cosines[at]))
@@ -317,13 +324,13 @@ class ClusterScorer:
 
 
 def _find_topic(read: Sequence[Features]) -> frozenset[str]:
-    """The terms that most texts have."""
+    """Return the terms that most texts have."""
     counts = Counter(key for text in read for key in {token.key for token in text.tokens if token.content})
     return frozenset(key for key, count in counts.items() if count >= max(2, TOPIC * len(read)))
 
 
 def _decides(statement: DigestCandidate) -> bool:
-    return statement.kind is SegmentKind.DECISION or statement.node_type in _DECIDING
+    return statement.kind is SegmentKind.DECISION or statement.node_type in CONCLUDING_NODE_TYPES
 
 
 def _matrix(vectors: Sequence[Vector]) -> Vector:

@@ -1,4 +1,4 @@
-"""Which clusters become insights: the best that differ from each other, and no agent fills a digest."""
+"""Select the clusters that become insights: the best that differ, with a limit per agent."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,14 +9,16 @@ from clearwell.flow.digest.drafting.drafts import DraftLimits
 from clearwell.flow.digest.drafting.scores import ScoredCluster
 
 ALIKE: Final = 0.75
-"""Similarity of two clusters from which the second says again what the first says."""
+"""Minimum similarity of two clusters of which only the better one is selected."""
 WORTHY: Final = 2.4
-"""The score from which a cluster is shown: below it is mostly chatter."""
+"""Minimum score of a cluster that becomes an insight. Below it there is mostly chatter.
+
+Chosen together with ``clusters.NEAR``; see there."""
 
 
 @dataclass(slots=True)
-class Selection:
-    """The clusters chosen, best first, how many were worth to be shown as well, and whose were left out."""
+class ClusterSelection:
+    """The selected clusters, best first, how many more were good enough, and how many of each agent were left out."""
 
     taken: list[ScoredCluster] = field(default_factory=list)
     waiting: int = 0
@@ -30,27 +32,27 @@ def choose(
     limits: DraftLimits,
     *,
     worthy: float,
-) -> Selection:
-    """The best that are worth it and say nothing twice; what comes near a rejected value comes last."""
-    choice = Selection()
-    mains = {one.standing.main for one in scored}
-    # Where nobody confirms anything and one agent alone speaks, there is nobody whom it could crowd out.
-    cap = max(1, int(limits.agent_share * most)) if len(mains) > 1 or most == limits.max_insights else most
+) -> ClusterSelection:
+    """Select the best clusters that differ from each other. Those similar to a rejected text come last."""
+    choice = ClusterSelection()
+    dominant = {one.support.dominant_agent for one in scored}
+    # If a single agent has all clusters and none is confirmed, it cannot crowd out others.
+    cap = max(1, int(limits.agent_share * most)) if len(dominant) > 1 or most == limits.max_insights else most
     of_agent: Counter[str] = Counter()
     for one in sorted(scored, key=lambda one: (one.near_rejected is not None, -one.score, one.sources[0][1].place)):
         if one.score < worthy or any(_is_alike(one, other, similarity) for other in choice.taken):
             continue
-        main = one.standing.main
+        agent = one.support.dominant_agent
         if len(choice.taken) == most:
             choice.waiting += 1
-        elif main is not None and of_agent[main] >= cap:
-            choice.capped[main] += 1
+        elif agent is not None and of_agent[agent] >= cap:
+            choice.capped[agent] += 1
             choice.waiting += 1
         else:
-            of_agent.update([main] if main is not None else [])
+            of_agent.update([agent] if agent is not None else [])
             choice.taken.append(one)
     return choice
 
 
 def _is_alike(one: ScoredCluster, other: ScoredCluster, similarity: Callable[[float], float]) -> bool:
-    return similarity(float(one.middle @ other.middle)) >= ALIKE
+    return similarity(float(one.centroid @ other.centroid)) >= ALIKE

@@ -1,11 +1,12 @@
-"""How near texts are: by meaning, and by the rare terms that they have in common.
+"""Measure the nearness of texts by meaning and by the rare terms that they share.
 
-Statements of one fact in free words have cosines of .35 to .75 with the default model, and so have many that only
-sound alike. What tells them apart is how many rare terms they share: names, amounts, dates, identifiers. A term counts
-from 0 (in every text) to 1 (in one alone), and the sum over shared terms is not divided by the length of the texts: two
-that share four such terms hardly ever speak of different things. Texts in two languages share no words, and are taken
-to share ``ACROSS``. What all texts of the span have in common is taken out of the vectors first, since a team that
-speaks of one system only would otherwise make one cluster.
+With the default model, freely worded statements of one fact have cosines of .35 to .75, and so have many statements
+that only sound alike. The number of rare terms that they share distinguishes them: names, amounts, dates, identifiers.
+The weight of a term ranges from 0 (in every text) to 1 (in one text), and the sum over shared terms is not divided by
+the length of the texts: two texts that share four such terms are hardly ever about different things. Texts in two
+languages share no words, and are treated as if they shared ``ACROSS`` terms. What all texts of a digest have in common
+is first subtracted from the vectors, because a team that talks only about one system would otherwise get a single
+cluster.
 """
 
 import math
@@ -24,18 +25,18 @@ from clearwell.text.languages import CHINESE
 from clearwell.text.terms import dimension
 
 SHARED: Final = 0.19
-"""The cosine that one shared term stands for which no other text has."""
+"""The increase in cosine that one shared term is worth if no other text has it."""
 ACROSS: Final = 2.0
-"""Terms that two texts in different languages are taken to share."""
+"""Number of terms that two texts in different languages are assumed to share."""
 FEW: Final = 100
-"""Among so many texts, what they have in common counts half as much as it would among many, and a term is as rare
-as if there were so many more texts."""
+"""Smoothing for few texts: with this many, half of their common part is subtracted, and a term is as rare as if there
+were this many more texts."""
 COPY: Final = 0.9
-"""Similarity from which two texts of one author are copies."""
+"""Minimum similarity of two texts of one author that are copies."""
 PLACES: Final = 1024
 FEWER_PLACES: Final = 384
 MANY: Final = 20_000
-"""Columns of the terms; with more texts than ``MANY`` they are fewer, to save memory, and terms share columns."""
+"""Number of columns for terms. More than ``MANY`` texts get fewer columns, to save memory, and terms share them."""
 CHUNK: Final = 4096
 
 Indices: TypeAlias = npt.NDArray[np.int64]
@@ -43,35 +44,39 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
-    """Texts as rows: vectors, and vectors less what all have in common beside their terms and language."""
+    """Texts as rows of matrices.
+
+    ``meaning`` has the vectors. ``joint`` has the vectors without their common part, then terms, then language.
+    """
 
     meaning: Vector
     joint: Vector
     originals: Indices
-    """For each text the one that it copies, else itself."""
+    """For each text, the index of the text that it copies, or its own."""
     terms: Sequence[tuple[int, ...]]
     weights: Vector
-    """How much each term counts, from 0 to 1."""
+    """The weight of each term, from 0 to 1."""
     uses: Indices
-    """In how many texts each term stands."""
+    """The number of texts with each term."""
     similarity: Callable[[float], float]
 
     def measure(self, rows: Vector, others: Vector) -> Vector:
-        """How near the rows of one part or mean of ``joint`` are to those of another."""
+        """Return the nearness of rows of ``joint``, or means of rows, to others."""
         turned = rows.copy()
         turned[..., -1] *= -1
         return turned @ others.T
 
     def mass(self, one: int, other: int) -> float:
-        """How many rare terms two texts share."""
+        """Return the sum of the weights of the terms that two texts share."""
         return float(sum(self.weights[term] for term in set(self.terms[one]) & set(self.terms[other])))
 
     def cosine(self, value: float) -> float:
-        """The cosine that stands for a calibrated similarity."""
+        """Return the cosine of a calibrated similarity."""
         return find_cosine(self.similarity, value)
 
 
 def build_space(texts: Sequence[Text], similarity: Callable[[float], float]) -> Space:
+    """Build the space of texts. ``similarity`` calibrates a cosine."""
     meaning = unit([text.embedding for text in texts])
     first = find_originals(texts, meaning, find_cosine(similarity, COPY))
     terms, names, chinese = _read_terms(texts)
@@ -85,7 +90,7 @@ def build_space(texts: Sequence[Text], similarity: Callable[[float], float]) -> 
     vectors[:] = meaning - shared
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     _place_terms(joint[:, meaning.shape[1] : -2], terms, names, weights)
-    # Of two texts the product of these columns is SHARED * ACROSS in different languages, else 0.
+    # The product of these columns is SHARED * ACROSS for texts in different languages, else 0.
     joint[:, -2] = math.sqrt(SHARED * ACROSS / 2)
     joint[:, -1] = np.where(chinese, joint[:, -2], -joint[:, -2])
     return Space(
@@ -100,7 +105,7 @@ def build_space(texts: Sequence[Text], similarity: Callable[[float], float]) -> 
 
 
 def find_cosine(similarity: Callable[[float], float], value: float) -> float:
-    """The smallest cosine that is read as ``value`` or more."""
+    """Return the smallest cosine with a calibrated similarity of at least ``value``."""
     low, high = -1.0, 1.0
     for _ in range(40):
         middle = (low + high) / 2
@@ -109,7 +114,7 @@ def find_cosine(similarity: Callable[[float], float], value: float) -> float:
 
 
 def _read_terms(texts: Sequence[Text]) -> tuple[list[tuple[int, ...]], list[str], npt.NDArray[np.bool_]]:
-    """The content terms of each text as numbers, the terms by number, and which texts are Chinese."""
+    """Return the content terms of each text as numbers, the terms by number, and which texts are Chinese."""
     numbers: dict[str, int] = {}
     terms: list[tuple[int, ...]] = []
     chinese = np.zeros(len(texts), dtype=bool)
@@ -122,13 +127,14 @@ def _read_terms(texts: Sequence[Text]) -> tuple[list[tuple[int, ...]], list[str]
 
 
 def _weigh(uses: Indices, count: int) -> Vector:
-    """A few texts are taken as if there were others: what all of them say is not common for that."""
+    """Return the weights of terms by their rarity. ``FEW`` is added to the number of texts, so that the terms of a
+    small digest do not count as common."""
     among = count + FEW
     return np.asarray(np.log(among / np.maximum(uses, 1)) / math.log(among), dtype=np.float32).clip(0, 1)
 
 
 def _place_terms(columns: Vector, terms: Sequence[tuple[int, ...]], names: Sequence[str], weights: Vector) -> None:
-    """A column for each term that two texts have; where terms are more than columns, several share one."""
+    """Fill the columns of terms that at least two texts have. If there are too few columns, terms share them."""
     counts = Counter(term for some in terms for term in some)
     shared = [term for term, count in counts.items() if count > 1]
     width = columns.shape[1]
@@ -145,9 +151,9 @@ def _place_terms(columns: Vector, terms: Sequence[tuple[int, ...]], names: Seque
 
 
 def find_originals(texts: Sequence[Text], meaning: Vector, limit: float) -> Indices:
-    """For each text the place of the first text that it copies, its own where it copies none.
+    """Return for each text the index of the first text that it copies, or its own.
 
-    Copies are texts of one sole author whose cosine reaches ``limit``.
+    Copies are texts with the same sole author and a cosine of at least ``limit``.
     """
     first = np.arange(len(texts), dtype=np.int64)
     by_author: dict[str, list[int]] = {}
@@ -160,6 +166,7 @@ def find_originals(texts: Sequence[Text], meaning: Vector, limit: float) -> Indi
 
 
 def _follow(places: Indices, meaning: Vector, limit: float, first: Indices) -> None:
+    """Set in ``first`` which of these texts of one author are copies, a chunk at a time."""
     leaders = np.zeros(0, dtype=np.int64)
     for start in range(0, len(places), CHUNK):
         part = places[start : start + CHUNK]
@@ -173,6 +180,7 @@ def _follow(places: Indices, meaning: Vector, limit: float, first: Indices) -> N
 
 
 def _lead(part: Indices, meaning: Vector, limit: float, first: Indices) -> Indices:
+    """Set in ``first`` which texts of a chunk are copies of each other, and return those that are not copies."""
     near = meaning[part] @ meaning[part].T >= limit
     free = np.ones(len(part), dtype=bool)
     leaders = []

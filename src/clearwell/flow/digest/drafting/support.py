@@ -1,4 +1,4 @@
-"""Who stands behind statements, one author's near-copies counted once."""
+"""Count who supports statements. Near-copies by one author count once."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,37 +11,40 @@ from clearwell.records import DigestCandidate, Support, Vector, count_keys
 
 FLOOD_ROWS: Final = 3
 FLOOD_SHARE: Final = 0.7
-"""Statements of one speaker, and their share of a cluster, from which it is a flood."""
+"""Minimum number of rows of one speaker, and their minimum share of a cluster, that make the cluster repetitive.
+
+The floods of ``bench/results/digest.md`` and ``bench/results/flood.md`` measure them."""
 UNSTATED: Final = 0.5
-"""The confidence of a row that states none."""
+"""The confidence of a row that does not state one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSupport:
-    """The support of a cluster, and by whom."""
+    """The support of a cluster, in total and by speaker."""
 
-    support: Support
+    counts: Support
     voices: Mapping[str, int]
-    """What each speaker said in words that are not near-copies of each other."""
+    """The number of statements of each speaker that are not near-copies of each other."""
     rows: Mapping[str, int]
+    """The number of rows of each speaker."""
 
     @property
-    def main(self) -> str | None:
-        """Whose rows are more than half of it."""
+    def dominant_agent(self) -> str | None:
+        """The agent with more than half of the rows, or None."""
         total = sum(self.rows.values())
         return next((name for name, count in self.rows.items() if 2 * count > total), None)
 
     @property
-    def flooded(self) -> bool:
-        """Whether one speaker said nearly all of it, many times."""
+    def is_repetitive(self) -> bool:
+        """Whether nearly all rows are repetitions by one speaker."""
         most = max(self.rows.values(), default=0)
         return most >= FLOOD_ROWS and most >= FLOOD_SHARE * sum(self.rows.values())
 
 
 def measure_support(texts: Sequence[Text], vectors: Vector, *, copy: float) -> ClusterSupport:
-    """Count voices; ``copy`` is the cosine from which two texts of one author are copies.
+    """Measure the support of texts. Two texts of one author with a cosine of at least ``copy`` are near-copies.
 
-    A fact check that only repeats the claim is not counted.
+    A fact check that only repeats the claim does not count.
     """
     said: dict[str, list[tuple[int, DigestCandidate]]] = {}
     for at, text in enumerate(texts):
@@ -51,7 +54,7 @@ def measure_support(texts: Sequence[Text], vectors: Vector, *, copy: float) -> C
             said.setdefault(speaker(one), []).append((at, one))
     voices = {name: _find_voices(statements, vectors, copy) for name, statements in sorted(said.items())}
     heard = [one for statements in voices.values() for one in statements]
-    support = Support(
+    counts = Support(
         agents=len(voices),
         sessions=len(set(map(session, heard))),
         days=len({one.occurred_at.date() for one in heard}),
@@ -59,14 +62,14 @@ def measure_support(texts: Sequence[Text], vectors: Vector, *, copy: float) -> C
         keys=count_keys(one.captured_by for one in heard),
     )
     return ClusterSupport(
-        support=support,
+        counts=counts,
         voices={name: len(statements) for name, statements in voices.items()},
         rows={name: len({one.log_id for _, one in statements}) for name, statements in sorted(said.items())},
     )
 
 
 def count_support(statements: Iterable[DigestCandidate]) -> Support:
-    """The support of statements that are taken as they are."""
+    """Return the support of statements, near-copies included."""
     heard = [one for one in statements if not one.repeats]
     return Support(
         agents=len(set(map(speaker, heard))),
@@ -78,9 +81,9 @@ def count_support(statements: Iterable[DigestCandidate]) -> Support:
 
 
 def measure_confidence(statements: Iterable[DigestCandidate], reliability: Mapping[str, float]) -> float:
-    """How sure those agents were whose statements people have decided on before; 1 where there are none.
+    """Return the mean confidence of the agents with known reliability, weighted by it; 1 if there are none.
 
-    What an agent states of its own confidence says nothing as long as nobody has checked it.
+    The stated confidence of an agent is ignored until a reviewer has decided on insights based on its outputs.
     """
     stated: dict[str, list[float]] = {}
     for one in statements:
@@ -93,7 +96,7 @@ def measure_confidence(statements: Iterable[DigestCandidate], reliability: Mappi
 def _find_voices(
     statements: Sequence[tuple[int, DigestCandidate]], vectors: Vector, copy: float
 ) -> list[DigestCandidate]:
-    """The first statement of each thing that is not a near-copy of what the same author said before."""
+    """Return the statements of one author that are not near-copies of an earlier one."""
     kept: list[tuple[int, DigestCandidate]] = []
     for at, one in sorted(statements, key=lambda pair: (pair[1].occurred_at, pair[1].place)):
         if not kept or float((vectors[[place for place, _ in kept]] @ vectors[at]).max()) < copy:

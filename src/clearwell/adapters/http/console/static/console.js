@@ -11,7 +11,7 @@
   function sayDistance(moment) {
     const seconds = (moment - Date.now()) / 1000;
     const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) || units[3];
-    return ago.format(Math.round(seconds / size), unit);
+    return ago.format(Math.round(seconds / size), unit).replace(/(\d)(?=\p{Script=Han})/u, "$1 ");
   }
 
   function showTimes(part) {
@@ -64,6 +64,7 @@
     const toasts = part.querySelectorAll("[data-toast]");
     for (const toast of toasts) keepToast(toast);
     if (toasts.length) raiseToasts();
+    for (const button of part.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
     for (const field of part.querySelectorAll("[data-here]")) field.value = location.pathname + location.search;
     for (const dialog of part.querySelectorAll("dialog[data-open]")) if (!dialog.open) dialog.showModal();
   }
@@ -93,8 +94,15 @@
     const target = event.target instanceof Element ? event.target : null;
     if (!target) return;
     target.closest("[data-dismiss]")?.closest("[data-toast]")?.remove();
-    const closer = target.closest("[data-close]");
-    if (closer) closer.closest("dialog").close();
+    const closer = target.closest("dialog [data-close]");
+    if (closer) {
+      event.preventDefault(); // a link leads back where there is no script
+      closer.closest("dialog").close();
+    }
+    const folder = target.closest("[data-fold]");
+    if (folder) fold(folder.closest("details"));
+    const copier = target.closest("[data-copy]");
+    if (copier) copy(copier);
     const opener = target.closest("[data-dialog]");
     if (opener) document.getElementById(opener.dataset.dialog).showModal();
     const done = target.closest("[data-dismiss-after]");
@@ -117,6 +125,61 @@
     }
   });
 
+  /* Whoever types into a field that belongs to one choice of a list has made that choice; another choice empties it. */
+  document.addEventListener("input", (event) => {
+    const choice = event.target.form?.elements[event.target.dataset.chooses || ""];
+    if (choice && event.target.value.trim()) choice.value = choice.dataset.choice;
+  });
+  document.addEventListener("change", (event) => {
+    const { choice } = event.target.dataset;
+    if (!choice || event.target.value === choice) return;
+    for (const field of event.target.form.querySelectorAll(`[data-chooses="${event.target.name}"]`)) field.value = "";
+  });
+
+  function fold(details) {
+    details.open = false;
+    details.querySelector("summary").focus();
+  }
+
+  /* A button that copies a text of the page, and says so. Where the browser refuses, the text is selected instead. */
+  async function copy(button) {
+    const source = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(source.textContent.trim());
+      button.textContent = button.dataset.done;
+    } catch {
+      getSelection().selectAllChildren(source);
+    }
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !event.target.matches("[data-submits]")) return;
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  });
+
+  /* A form that is unfolded has the focus in its first field. */
+  document.addEventListener("toggle", (event) => {
+    if (!event.target.open || !event.target.matches(".forms > details")) return;
+    event.target.querySelector("textarea, input:not([type=hidden]), select")?.focus();
+  }, true);
+
+  /* A field that has a message of its own for what is missing shows it in place of the browser's, which covers others. */
+  document.addEventListener("invalid", (event) => {
+    const message = document.getElementById(event.target.dataset.missing || "");
+    if (!message) return;
+    event.preventDefault();
+    message.hidden = false;
+    event.target.setAttribute("aria-invalid", "true");
+    event.target.form.querySelector(":invalid:not(fieldset)").focus();
+  }, true);
+  document.addEventListener("input", (event) => {
+    const message = document.getElementById(event.target.dataset.missing || "");
+    if (!message || !event.target.validity.valid) return;
+    message.hidden = true;
+    event.target.removeAttribute("aria-invalid");
+  });
+
   /* Events of the group. They carry no text: whoever listens for the change reads again what it shows. */
   function follow(element) {
     const source = new EventSource(element.dataset.url);
@@ -130,9 +193,14 @@
         document.body.dispatchEvent(new CustomEvent("clearwell:changed"));
       }, 400);
     };
+    let lostAt = null; // since when the page, which was live, shows what may be outdated
     const show = (on) => {
+      if (on) lostAt = null;
+      else if (element.classList.contains("on")) lostAt = new Date();
       element.classList.toggle("on", on);
-      element.textContent = on ? element.dataset.on : element.dataset.off;
+      element.classList.toggle("lost", lostAt !== null);
+      const since = lostAt && element.dataset.since?.replace("{time}", times.format(lostAt));
+      element.textContent = on ? element.dataset.on : since || element.dataset.off;
     };
     show(false);
     for (const name of names) source.addEventListener(name, change);
@@ -143,7 +211,17 @@
     addEventListener("pagehide", () => source.close());
   }
 
+  /* On a narrow screen the filters of a list are folded, unless some are set. */
+  const narrow = matchMedia("(max-width: 52rem)");
+  function foldFilters() {
+    for (const box of document.querySelectorAll("[data-narrow-closed]")) {
+      box.open = !narrow.matches || box.dataset.narrowClosed !== "0";
+    }
+  }
+  narrow.addEventListener("change", foldFilters);
+
   document.addEventListener("DOMContentLoaded", () => {
+    foldFilters();
     prepare(document);
     const live = document.querySelector("[data-live]");
     if (live) follow(live);

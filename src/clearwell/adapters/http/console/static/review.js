@@ -1,20 +1,28 @@
 "use strict";
-/* The keys of the review inbox, what is selected, and where the reader stopped. Every key presses a button of the page. */
+/* The keys of the review inbox, what is selected or half written, and where the reader stopped. Every key presses a button
+   of the page. What is selected and half written is kept for this tab, so that a reload loses neither. */
 (() => {
   const selected = new Set();
   let busy = false;
+  let searched = false;
+  let decided = 0;
 
   const inbox = () => document.getElementById("inbox");
   const place = () => `clearwell:place:${inbox().dataset.group}`;
-  const isTyping = (target) => target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+  const selection = () => `clearwell:selected:${inbox().dataset.group}`;
+  const draft = (insight) => `clearwell:draft:${insight}`;
+  /* A field of a dialog that was just closed has the focus until the page is drawn again. */
+  const isTyping = (target) =>
+    target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")?.checkVisibility();
 
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return event.target.closest("dialog[open] form")?.requestSubmit();
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     const dialog = document.querySelector("dialog[open]");
     if (dialog) return;
     if (event.key === "z" && undo()) return event.preventDefault();
-    const target = [...document.querySelectorAll(`[data-key="${CSS.escape(event.key)}"]`)].find((one) => one.checkVisibility());
-    if (!target) return;
+    const target = findTarget(event.key);
+    if (!target) return showHint(event.key);
     event.preventDefault();
     if (busy && event.key !== "?" && event.key !== "x") return;
     if (target.matches("input[type=search]")) target.focus();
@@ -22,12 +30,63 @@
     if (event.key === "m") markSelected();
   });
 
-  /* The newest visible message that offers to undo, before the button of the page. */
+  /* The button of a key. While insights are selected, a key decides on all of them, after a preview. What is half written
+     is not passed over: the key that promotes opens it. */
+  function findTarget(key) {
+    const all = selected.size && document.querySelector(`[data-bulk] [data-bulk-key="${CSS.escape(key)}"]`);
+    if (all) return all;
+    if (key === "p" && hasDraft()) key = "e";
+    return [...document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)].find((one) => one.checkVisibility());
+  }
+
+  /* The message that offers to undo, before the button of the page. */
   function undo() {
-    const offered = [...document.querySelectorAll("#toasts [data-dismiss-after]")].filter((one) => one.checkVisibility()).pop();
-    if (!offered || busy) return false;
+    const offered = document.querySelector("#message [data-dismiss-after]");
+    if (!offered?.checkVisibility() || busy) return false;
     offered.click();
     return true;
+  }
+
+  /* Why a key does nothing here, where the page knows it. */
+  function showHint(key) {
+    const hint = document.querySelector(`template[data-hint="${CSS.escape(key)}"]`);
+    if (!hint || busy) return;
+    document.getElementById("message").replaceChildren(hint.content.cloneNode(true));
+    htmx.trigger(document.querySelector("#message > *"), "htmx:load"); // starts its time
+  }
+
+  /* Counts the decisions of this tab, and forgets what was half written for the insights that they settled. */
+  function countDecisions() {
+    const message = document.querySelector("#message [data-decided]:not([data-counted])");
+    if (!message) return;
+    message.dataset.counted = "";
+    decided = Math.max(0, decided + Number(message.dataset.decided));
+    message.querySelector("[data-number]").textContent = decided;
+    message.querySelector("[data-total]").hidden = decided < 2;
+    for (const insight of (message.dataset.settled || "").split(" ")) {
+      sessionStorage.removeItem(draft(insight));
+      selected.delete(insight);
+    }
+    showSelected();
+  }
+
+  function hasDraft() {
+    const field = document.querySelector("[data-draft]");
+    return Boolean(field) && field.value !== field.defaultValue;
+  }
+
+  function showDraft() {
+    const field = document.querySelector("[data-draft]");
+    const kept = field && sessionStorage.getItem(draft(field.dataset.draft));
+    if (kept !== null && kept !== undefined && field.value === field.defaultValue) field.value = kept;
+    for (const note of document.querySelectorAll("[data-draft-note]")) note.hidden = !hasDraft();
+  }
+
+  function dropDraft() {
+    const field = document.querySelector("[data-draft]");
+    sessionStorage.removeItem(draft(field.dataset.draft));
+    field.value = field.defaultValue;
+    showDraft();
   }
 
   function markSelected() {
@@ -37,13 +96,19 @@
   function showSelected() {
     const boxes = [...document.querySelectorAll("#insights input[type=checkbox]")];
     const listed = new Set(boxes.map((box) => box.value));
-    /* While the list is exchanged it has no boxes for a moment: that deselects nothing. */
-    if (boxes.length) for (const id of selected) if (!listed.has(id)) selected.delete(id);
+    /* What a filter leaves out stays selected. What the whole list does not have was decided. */
+    if (document.querySelector("#insights [data-all]")) for (const id of selected) if (!listed.has(id)) selected.delete(id);
     for (const box of boxes) box.checked = selected.has(box.value);
+    sessionStorage.setItem(selection(), [...selected].join(" "));
     const bar = document.querySelector("[data-bulk]");
     if (!bar) return;
     bar.hidden = selected.size === 0;
     bar.querySelector("[data-count]").textContent = selected.size;
+    bar.querySelector("[data-unlisted]").replaceChildren(...[...selected].filter((id) => !listed.has(id)).map(makeField));
+  }
+
+  function makeField(id) {
+    return Object.assign(document.createElement("input"), { type: "hidden", name: "id", value: id });
   }
 
   /* Scrolls the list alone: on a phone it comes after the open insight, which has to stay in view. */
@@ -59,6 +124,8 @@
   function settle() {
     showSelected();
     showCurrent();
+    showDraft();
+    countDecisions();
     const open = document.querySelector("[data-insight]");
     if (open) localStorage.setItem(place(), open.dataset.insight);
     else localStorage.removeItem(place());
@@ -72,17 +139,44 @@
   }
 
   document.addEventListener("change", (event) => {
+    if (event.target.matches("[name=supersedes]")) return supersede(event.target);
     if (!event.target.matches("#insights input[type=checkbox]")) return;
     if (event.target.checked) selected.add(event.target.value);
     else selected.delete(event.target.value);
     showSelected();
   });
 
+  /* A promotion supersedes one memory. The page and the dialog for editing have a box for it each. */
+  function supersede(changed) {
+    for (const box of document.querySelectorAll("[name=supersedes]")) {
+      if (box.value === changed.value) box.checked = changed.checked;
+      else if (changed.checked) box.checked = false;
+    }
+  }
+
+  document.addEventListener("input", (event) => {
+    if (event.target.matches("[data-draft]")) sessionStorage.setItem(draft(event.target.dataset.draft), event.target.value);
+  });
+
+  document.addEventListener("cancel", (event) => { if (event.target.id === "edit") dropDraft(); }, true);
+
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches(".filters")) return;
+    searched = true;
+    document.activeElement?.blur(); // before htmx, which gives the focus back to the field
+  }, true);
+
   document.addEventListener("click", (event) => {
+    if (event.target.closest("#edit [data-close]")) dropDraft();
+    if (event.target.closest("[data-dialog=edit]")) {
+      const field = document.querySelector("[data-draft]");
+      field.setSelectionRange(field.value.length, field.value.length);
+    }
     const fill = event.target.closest("[data-fill]");
     if (!fill) return;
     const field = document.getElementById(fill.dataset.fill);
     field.value = fill.textContent;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
     field.focus();
   });
 
@@ -93,11 +187,14 @@
     if (event.detail.target?.id === "inbox") {
       document.getElementById("dialog").replaceChildren();
       scrollTo({ top: 0 });
+      if (searched) document.querySelector("#insights .current a")?.focus({ preventScroll: true });
+      searched = false;
     }
     settle();
   });
   document.addEventListener("DOMContentLoaded", () => {
     const last = localStorage.getItem(place());
+    for (const id of (sessionStorage.getItem(selection()) || "").split(" ").filter(Boolean)) selected.add(id);
     settle();
     setTimeout(() => resume(last));
   });

@@ -1,8 +1,8 @@
-"""Finds boilerplate: lead-ins and closing words that recur with unrelated statements.
+"""Find boilerplate: lead-ins and closing words that recur with unrelated statements.
 
 "Before I forget:" or "This was checked again today." would otherwise be compared, counted and quoted like facts. No
-word list is needed, in any language: the texts that boilerplate begins or ends have nothing else in common. Words that
-begin or end only texts on one subject belong to that subject.
+word list is needed, in any language: texts with the same boilerplate have nothing else in common. Words that begin or
+end only texts on one subject belong to that subject.
 """
 
 import re
@@ -17,27 +17,29 @@ from clearwell.records import Vector
 COMPANY: Final = 3
 """How many unrelated texts must contain a part before it counts as boilerplate."""
 UNLIKE: Final = 0.45
-"""Average similarity of these texts, below which they are of different matters."""
+"""Texts with a lower average similarity are about different subjects.
+
+The statements of the synthetic months in ``bench/results/digest.md`` begin with such lead-ins."""
 LONGEST: Final = 120
 _NESTED: Final = 3
 _JOINTS: Final = " ,;:，；：、—–-("
-"""Marks between a text and closing words: where these are left out, they end nothing."""
+"""Marks between a text and its closing words. They are removed together with the closing words."""
 _PART: Final = re.compile(r"(?<=[。！？；：，\n])\s*|(?<=[.!?;:,])\s+|\s+(?=[(（])|(?<=[—–])\s*|(?<=\s-)\s+")
 _WORD: Final = re.compile(r"[a-z0-9_]+(?:[-_.:/'’][a-z0-9_]+)*|[\u3400-\u9fff]+", re.IGNORECASE)
 _DAY: Final = re.compile(r"(?:周|星期|礼拜)[一二三四五六日天]|(?i:mon|tues|wednes|thurs|fri|satur|sun)day")
 _AROUND: Final = (2, 3)
-"""Characters with which a Chinese clause begins and ends, by which it is known: a name may stand between them."""
+"""Number of characters at the beginning and the end that identify a Chinese clause. There may be a name in between."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refrains:
-    """Lead-ins and closing words, by their shape."""
+class Boilerplate:
+    """The shapes of lead-ins and of closing words; see ``_shape``."""
 
     leads: frozenset[str]
     tails: frozenset[str]
 
-    def without(self, content: str) -> str:
-        """What a text says, as it stands there; all of it where nothing else would be left."""
+    def remove_from(self, content: str) -> str:
+        """Return a text without its boilerplate, or the whole text if nothing else would be left."""
         parts = _parts(content)
         start, end = 0, len(parts)
         for _ in range(_NESTED):
@@ -49,8 +51,8 @@ class Refrains:
         return kept if end == len(parts) else kept.rstrip(_JOINTS)
 
 
-def find_refrains(contents: Sequence[str], meaning: Vector, similarity: Callable[[float], float]) -> Refrains:
-    """The refrains among texts, whose vectors of length 1 are the rows of ``meaning``."""
+def find_boilerplate(contents: Sequence[str], meaning: Vector, similarity: Callable[[float], float]) -> Boilerplate:
+    """Return the boilerplate of texts. The rows of ``meaning`` are their vectors, of length 1."""
     leads: defaultdict[str, dict[str, int]] = defaultdict(dict)
     tails: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for place, content in enumerate(contents):
@@ -68,11 +70,11 @@ def find_refrains(contents: Sequence[str], meaning: Vector, similarity: Callable
             if 0 < len(words) <= LONGEST and len(beside) >= COMPANY and _unlike(beside.values(), meaning, similarity)
         )
 
-    return Refrains(leads=found(leads), tails=found(tails))
+    return Boilerplate(leads=found(leads), tails=found(tails))
 
 
 def _parts(content: str) -> list[tuple[int, int]]:
-    """Where its clauses begin and end."""
+    """Return the start and the end of each clause."""
     cuts = [0, *(match.start() for match in _PART.finditer(content)), len(content)]
     return [(start, end) for start, end in pairwise(cuts) if _letters(content[start:end])]
 
@@ -82,7 +84,7 @@ def _letters(words: str) -> str:
 
 
 def _shape(words: str) -> str:
-    """A clause without what changes in it from one time to another: names, numbers, days."""
+    """Return a clause with placeholders for what varies between occurrences: names, numbers, weekdays."""
     shape = [_slot(found.group(), first=at == 0) for at, found in enumerate(_WORD.finditer(_DAY.sub(" 0 ", words)))]
     return " ".join(shape)
 
@@ -97,6 +99,7 @@ def _slot(word: str, *, first: bool) -> str:
 
 
 def _unlike(places: Iterable[int], meaning: Vector, similarity: Callable[[float], float]) -> bool:
+    """Return whether these texts are enough, and on average unrelated."""
     rows = meaning[sorted(set(places))]
     count, whole = len(rows), rows.sum(axis=0)
     return count >= COMPANY and similarity((float(whole @ whole) - count) / (count * (count - 1))) < UNLIKE

@@ -6,7 +6,7 @@ import pytest
 
 from clearwell.comparison import DUPLICATE_SIMILARITY, read_features
 from clearwell.comparison.rule_comparison import Limits, Undecided, decide_by_rules
-from clearwell.comparison.same_model import MEASURES, SameModel, load_same_model
+from clearwell.comparison.sameness import MEASURES, SamenessModel, load_sameness_model
 from clearwell.records import Comparison, Relation
 
 KNOWN = "The night porter keeps the spare keys in a drawer."
@@ -20,14 +20,14 @@ def open_measures(new: str, known: str, similarity: float, limits: Limits | None
 
 
 def test_the_model_that_ships_has_a_weight_for_every_measure() -> None:
-    model = load_same_model()
+    model = load_sameness_model()
     assert len(model.weights) == len(MEASURES)
     assert 0.5 < model.threshold < 1
     assert model.version >= 1
 
 
 def test_more_similarity_makes_the_same_more_likely() -> None:
-    model = load_same_model()
+    model = load_sameness_model()
     low, high = (model.probability(open_measures(NEW, KNOWN, similarity)) for similarity in (0.5, 0.9))
     assert 0 < low < model.threshold < high < 1
 
@@ -38,7 +38,7 @@ def test_a_higher_threshold_of_duplicates_counts_as_less_similarity() -> None:
 
 
 def test_extreme_measures_have_a_probability() -> None:
-    model = SameModel(version=1, threshold=0.5, bias=0.0, weights=(1.0,))
+    model = SamenessModel(version=1, threshold=0.5, bias=0.0, weights=(1.0,))
     assert model.probability([1e9]) == pytest.approx(1.0)
     assert model.probability([-1e9]) == pytest.approx(0.0)
 

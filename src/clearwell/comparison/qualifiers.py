@@ -1,4 +1,4 @@
-"""What is said of more or less: only, probably, former, in Spain; and lists with other items."""
+"""Find qualifiers that only one of two texts has (only, probably, former, in Spain), and lists with other items."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,18 +6,18 @@ from itertools import groupby
 from typing import Final
 
 from clearwell.comparison.lexicon import lexicon
-from clearwell.comparison.pair import Change, Sides
+from clearwell.comparison.pair import FacetChange, Sides
 from clearwell.comparison.tokens import Token
 
 _ITEM_WORDS: Final = 3
 _LIST_ITEMS: Final = 4
 _FREE: Final = 2
-"""The level of may and can; below it are must and should."""
-_WIDER: Final = Change(reason="different_reach", sure=False)
+"""The level of "may" and "can" on the scale of duty. Below it are "must" and "should"."""
+_WIDER: Final = FacetChange(reason="different_reach", sure=False)
 
 
-def changed_reach(sides: Sides) -> Change | None:
-    """One of the two restricts or demands what the other states, or allows only some what the other allows anyone."""
+def find_changed_reach(sides: Sides) -> FacetChange | None:
+    """Find a restriction or requirement in one text only, or what one allows to some and the other to anyone."""
     words = lexicon()
     anyone, duty = words.scales["quantity_words"], words.scales["duty_words"]
     new, known = sides.match.only_new, sides.match.only_known
@@ -30,17 +30,17 @@ def changed_reach(sides: Sides) -> Change | None:
     return None
 
 
-def added_qualifier(sides: Sides) -> Change | None:
-    """Nearly the same text with one more word, here or there, inside a clause: of customers, of customers in Spain."""
+def find_added_qualifier(sides: Sides) -> FacetChange | None:
+    """Find an additional word inside a clause of nearly the same text: of customers, of customers in Spain."""
     if not sides.near:
         return None
     if _qualifies(sides.match.only_new, sides.match.new):
-        return Change(reason="different_adds", sure=False)
+        return FacetChange(reason="different_adds", sure=False)
     return _WIDER if _qualifies(sides.match.only_known, sides.match.known) else None
 
 
 def _qualifies(alone: Sequence[Token], tokens: Sequence[Token]) -> bool:
-    """Whether a clause has a word alone, and others that are not. What denies has been weighed before."""
+    """Return whether a clause has words with and without a partner. Denying words are ignored: polarity covers them."""
     words = lexicon()
     total = Counter(token.clause for token in tokens if token.content)
     left = Counter(token.clause for token in alone if token.content)
@@ -51,13 +51,13 @@ def _qualifies(alone: Sequence[Token], tokens: Sequence[Token]) -> bool:
     )
 
 
-def changed_items(sides: Sides) -> Change | None:
-    """Both are lists, and one has an item that shares no word with the other list."""
+def find_changed_items(sides: Sides) -> FacetChange | None:
+    """Find replaced items: both texts are lists, and each has an item that shares no word with the other list."""
     mine, theirs = sides.match.only_new, sides.match.only_known
     if not mine or not theirs or not _is_list(sides.match.new) or not _is_list(sides.match.known):
         return None
     replaced = _new_items(mine, sides.match.new) and _new_items(theirs, sides.match.known)
-    return Change(reason="different_fact", sure=False) if replaced else None
+    return FacetChange(reason="different_fact", sure=False) if replaced else None
 
 
 def _sizes(tokens: Sequence[Token]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The structured answers of tools and resources. Text of a memory is always inside its fence, and so data."""
+"""What tools and resources of the MCP server return. Text of a memory is always inside its fence, and so data."""
 
 import shlex
 from datetime import datetime
@@ -22,7 +22,7 @@ def write_memory_uri(group: str, memory_id: UUID) -> str:
     return f"clearwell://memories/{quote(group, safe='')}/{memory_id}"
 
 
-class FoundMemory(View):
+class FoundMemoryView(View):
     """One item of memory: its label, and its text between <memory> and </memory>."""
 
     id: UUID
@@ -43,11 +43,11 @@ class FoundMemory(View):
         )
 
 
-class SearchAnswer(View):
+class SearchView(View):
     """What memory says, best first."""
 
     group: str
-    items: tuple[FoundMemory, ...]
+    items: tuple[FoundMemoryView, ...]
     note: str | None = Field(description="why there are no items, or that a part of memory did not respond")
     degraded: tuple[str, ...] = Field(description="the parts of memory that did not respond")
 
@@ -55,7 +55,7 @@ class SearchAnswer(View):
     def from_record(cls, found: Retrieval, group: str, language: Language) -> Self:
         return cls(
             group=group,
-            items=tuple(FoundMemory.from_record(item, language) for item in found.items),
+            items=tuple(FoundMemoryView.from_record(item, language) for item in found.items),
             note=_write_note(found, language),
             degraded=found.degraded,
         )
@@ -75,7 +75,7 @@ def _write_note(found: Retrieval, language: Language) -> str | None:
     return None if found.note is None else say(found.note, language, left_out=found.left_out)
 
 
-class CaptureAnswer(View):
+class CaptureReceiptView(View):
     """Where an output is stored, and whether it may be retrieved."""
 
     id: UUID
@@ -89,7 +89,7 @@ class CaptureAnswer(View):
         return cls(**_describe_receipt(receipt, language))
 
 
-class ProposalAnswer(CaptureAnswer):
+class ProposalView(CaptureReceiptView):
     """The same for an output that is proposed for review, and where a person reviews it."""
 
     review_command: str = Field(description="for a person: promotes the output")
@@ -124,7 +124,7 @@ def _describe_receipt(receipt: CaptureReceipt, language: Language) -> dict[str, 
     }
 
 
-class MemoryAnswer(View):
+class WholeMemoryView(View):
     """One verified memory, whole."""
 
     id: UUID
@@ -152,7 +152,7 @@ class MemoryAnswer(View):
         )
 
 
-class OriginAnswer(View):
+class OriginView(View):
     """Who promoted a memory, when, and whose outputs it is based on."""
 
     id: UUID

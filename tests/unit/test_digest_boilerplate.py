@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clearwell.flow.digest.drafting.refrains import find_refrains
+from clearwell.flow.digest.drafting.boilerplate import find_boilerplate
 from clearwell.records import Vector
 from tests.unit.test_digest_draft import SAYINGS, drafted, row, similarity, vector
 
@@ -18,33 +18,33 @@ def test_lead_ins_and_closing_words_beside_different_matters_are_left_out() -> N
     subjects = list(SAYINGS)[:4]
     for language in (0, 1):
         texts = [LEADS[language] + SAYINGS[subject][language] + TAILS[language] for subject in subjects]
-        found = find_refrains(texts, _vectors(*subjects), similarity)
-        assert [found.without(text) for text in texts] == [SAYINGS[subject][language] for subject in subjects]
+        found = find_boilerplate(texts, _vectors(*subjects), similarity)
+        assert [found.remove_from(text) for text in texts] == [SAYINGS[subject][language] for subject in subjects]
 
 
 def test_what_is_left_ends_in_no_comma() -> None:
     subjects = list(SAYINGS)[:4]
     for language, tail in ((0, ", as noted today."), (1, "，今天又核对了一遍。")):
         bare = [SAYINGS[subject][language].rstrip(".。") for subject in subjects]
-        found = find_refrains([text + tail for text in bare], _vectors(*subjects), similarity)
-        assert [found.without(text + tail) for text in bare] == bare
+        found = find_boilerplate([text + tail for text in bare], _vectors(*subjects), similarity)
+        assert [found.remove_from(text + tail) for text in bare] == bare
 
 
 def test_what_begins_texts_of_one_matter_is_a_part_of_it() -> None:
     texts = [f"Orders cluster: {rest}" for rest in ("two nodes.", "snapshots at noon.", "owned by Ann.", "in Lyon.")]
-    found = find_refrains(texts, _vectors(*["gateway"] * 4), similarity)
-    assert [found.without(text) for text in texts] == texts
+    found = find_boilerplate(texts, _vectors(*["gateway"] * 4), similarity)
+    assert [found.remove_from(text) for text in texts] == texts
 
 
 def test_a_text_is_never_left_without_words() -> None:
     subjects = list(SAYINGS)[:4]
     texts = [LEADS[0] + SAYINGS[subject][0] for subject in subjects]
-    found = find_refrains(texts, _vectors(*subjects), similarity)
-    assert found.without("Before I forget:") == "Before I forget:"
-    assert found.without("") == ""
+    found = find_boilerplate(texts, _vectors(*subjects), similarity)
+    assert found.remove_from("Before I forget:") == "Before I forget:"
+    assert found.remove_from("") == ""
 
 
-def test_a_refrain_is_neither_a_denial_nor_quoted() -> None:
+def test_boilerplate_is_neither_a_denial_nor_quoted() -> None:
     rows = []
     for at, (subject, (english, _)) in enumerate(SAYINGS.items()):
         rows += [

@@ -1,6 +1,6 @@
-"""Whether two statements in which the rules find no change are the same: a logistic model over what they measured.
+"""Decide whether two statements in which the rules find no change are the same, by a logistic model.
 
-``same_model.toml`` has its coefficients and its threshold. ``python -m bench.same_model --write`` fits them on labelled
+``sameness.toml`` has its coefficients and its threshold. ``python -m bench.same_model --write`` fits them on labelled
 pairs and chooses the threshold by leaving one group of pairs out in turn.
 """
 
@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from clearwell.comparison.coverage import adds_content, content_left, covered, has_fact
+from clearwell.comparison.coverage import adds_content, count_content, has_fact, measure_coverage
 from clearwell.comparison.features import Features
 from clearwell.comparison.pair import Sides
 from clearwell.comparison.polarity import count_more_negations
@@ -30,12 +30,12 @@ MEASURES: Final = (
     "shared_bigrams",
     "chinese",
 )
-"""What the model weighs, in the order of ``measure``."""
+"""The input of the model, in the order of ``measure``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SameModel:
-    """The coefficients of the measures, and from which probability on statements are the same."""
+class SamenessModel:
+    """The coefficients of the measures, and the minimum probability of statements that are the same."""
 
     version: int
     threshold: float
@@ -46,17 +46,17 @@ class SameModel:
         return self.probability(measures) >= self.threshold
 
     def probability(self, measures: Sequence[float]) -> float:
-        """How likely statements with these measures are the same."""
+        """Return the probability that statements with these measures are the same."""
         total = self.bias + sum(weight * value for weight, value in zip(self.weights, measures, strict=True))
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, total))))
 
 
 @cache
-def load_same_model() -> SameModel:
-    """The model that ships with Clearwell, read once."""
-    listed = tomllib.loads(files(__package__).joinpath("same_model.toml").read_text(encoding="utf-8"))
+def load_sameness_model() -> SamenessModel:
+    """Return the model that ships with Clearwell. It is read once."""
+    listed = tomllib.loads(files(__package__).joinpath("sameness.toml").read_text(encoding="utf-8"))
     weights: Mapping[str, float] = listed["weights"]
-    return SameModel(
+    return SamenessModel(
         version=listed["version"],
         threshold=listed["threshold"],
         bias=listed["bias"],
@@ -65,14 +65,14 @@ def load_same_model() -> SameModel:
 
 
 def measure(sides: Sides, similarity: float) -> tuple[float, ...]:
-    """What the model weighs."""
+    """Return the input of the model; see ``MEASURES``."""
     match = sides.match
     return (
         similarity,
-        covered(match.new, match.new_left),
-        covered(match.known, match.known_left),
-        math.log1p(content_left(match.only_new)),
-        math.log1p(content_left(match.only_known)),
+        measure_coverage(match.new, match.new_left),
+        measure_coverage(match.known, match.known_left),
+        math.log1p(count_content(match.only_new)),
+        math.log1p(count_content(match.only_known)),
         float(has_fact(match.only_known)),
         float(count_more_negations(sides) != 0),
         float(adds_content(match, near=sides.near)),
@@ -82,7 +82,7 @@ def measure(sides: Sides, similarity: float) -> tuple[float, ...]:
 
 
 def _shared_bigrams(new: Features, known: Features) -> float:
-    """The share of pairs of neighbouring characters that both texts have."""
+    """Return the share of pairs of adjacent characters that both texts have."""
     mine, theirs = _bigrams(new.text), _bigrams(known.text)
     return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine or theirs else 0.0
 

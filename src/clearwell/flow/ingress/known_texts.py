@@ -12,6 +12,7 @@ from clearwell.flow.factcheck.report import is_report, list_quoted_claims
 from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known, Neighbour
 from clearwell.flow.ingress.echo import OwnText, find_fenced_ids, remove_fences
 from clearwell.flow.ingress.neighbours import MemoryNeighbours
+from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.offload import offload
 from clearwell.ports import (
     AdmissionStore,
@@ -19,15 +20,19 @@ from clearwell.ports import (
     LongTermSearch,
     RecallReader,
     TombstoneLookup,
-    TombstoneStore,
     WorkingStore,
 )
-from clearwell.records import Found, Layer, Sighting, Vector, WorkingEntry
+from clearwell.records import (
+    Capture,
+    Found,
+    Layer,
+    Sighting,
+    Tombstone,
+    TombstoneKind,
+    Vector,
+    WorkingEntry,
+)
 from clearwell.text.normalisation import (
-    find_values,
-    find_whole_values,
-    frame_summary,
-    hash_value,
     normalise,
     remove_disguise,
 )
@@ -36,8 +41,8 @@ from clearwell.text.segments import bare_text, segment
 MEMORIES_COMPARED = 5
 SOME_COMPARED = 3
 """For each statement of an output of several."""
-MOST_PAIRS = 40
-MOST_COMPARED = 4
+MAX_PAIRS = 40
+MAX_COMPARED = 4
 """What a text repeats or contradicts is among the most similar; reading every entry word by word would cost more."""
 
 
@@ -50,7 +55,7 @@ class AdmissionEvidence:
     recalled: Mapping[UUID, str]
 
 
-class Knowledge:
+class KnownTextReader:
     """Reads everything that the group checks need, for one candidate at a time."""
 
     def __init__(
@@ -58,7 +63,8 @@ class Knowledge:
         working: WorkingStore,
         longterm: LongTermSearch,
         admissions: AdmissionStore,
-        tombstones: TombstoneStore,
+        tombstones: TombstoneLookup,
+        hasher: ValueHasher,
         recalls: RecallReader,
         embedder: Embedder,
     ) -> None:
@@ -66,9 +72,9 @@ class Knowledge:
         self._neighbours = MemoryNeighbours(longterm, embedder)
         self._admissions = admissions
         self._tombstones = tombstones
+        self._hasher = hasher
         self._recalls = recalls
         self._embedder = embedder
-        self._secrets: dict[str, bytes] = {}
 
     async def read_entries(self, group_id: str) -> list[WorkingEntry]:
         return await self._working.entries(group_id)
@@ -82,7 +88,7 @@ class Knowledge:
         capture = candidate.capture
         return AdmissionEvidence(
             memories=await self._find_memories(candidate),
-            value_hashes=await self.hash_values(capture.group_id, capture.content, candidate.own.text),
+            value_hashes=await self._hasher.hash_values(capture.group_id, capture.content, candidate.own.text),
             recalled=await self._read_recalled_texts(candidate, live),
         )
 
@@ -111,10 +117,6 @@ class Knowledge:
             recalled=gathered.recalled,
         )
 
-    async def hash_value(self, group_id: str, value: str) -> bytes:
-        """The hash that stands for a normalised value in this group."""
-        return hash_value(value, await self._read_secret(group_id))
-
     async def remove_fences(self, group_id: str, row_id: UUID, content: str, *, agent_id: str | None) -> OwnText:
         """What a row says itself: its text without the memories that stand between its fences."""
         ids = [one for one in await offload(len(content), find_fenced_ids, content) if one != row_id]
@@ -124,24 +126,21 @@ class Knowledge:
         memories = await self._read_texts(group_id, ids, live, agent_id=agent_id)
         return await offload(len(content) + sum(map(len, memories.values())), remove_fences, content, memories)
 
-    async def hash_values(self, group_id: str, *texts: str) -> list[bytes]:
-        """The hashes of everything that texts say."""
-        secret = await self._read_secret(group_id)
-        read = [await offload(len(text), find_values, text) for text in dict.fromkeys(texts)]
-        values = dict.fromkeys(value for values in read for value in values)
-        return [hash_value(value, secret) for value in values]
+    async def hash_capture(self, capture: Capture) -> list[bytes]:
+        """The hashes of everything that a capture says: its text, with and without fences, and its metadata."""
+        own = await self.remove_fences(capture.group_id, capture.id, capture.content, agent_id=capture.agent_id)
+        said = await self._hasher.hash_values(capture.group_id, capture.content, own.text)
+        return [*said, *await self._hasher.hash_metadata(capture.group_id, capture.metadata)]
 
-    async def hash_promotable_values(self, group_id: str, text: str) -> list[bytes]:
-        """The hashes whose tombstones refuse a promotion: of what the text says, and of it as a rejected summary."""
-        secret = await self._read_secret(group_id)
-        wholes = await offload(len(text), find_whole_values, text)
-        summaries = [hash_value(frame_summary(value), secret) for value in wholes]
-        return [*await self.hash_values(group_id, text), *summaries]
-
-    async def _read_secret(self, group_id: str) -> bytes:
-        if group_id not in self._secrets:
-            self._secrets[group_id] = await self._tombstones.secret(group_id)
-        return self._secrets[group_id]
+    async def find_forgotten(
+        self, group_id: str, hashes: Mapping[UUID, Sequence[bytes]], tombstones: TombstoneLookup | None = None
+    ) -> dict[UUID, Tombstone]:
+        """The rows that say a forgotten value, by the hashes of what each says, and its tombstone."""
+        lookup = tombstones or self._tombstones
+        if not await _find_forgotten(lookup, group_id, [one for each in hashes.values() for one in each]):
+            return {}
+        found = {row_id: await _find_forgotten(lookup, group_id, each) for row_id, each in hashes.items()}
+        return {row_id: tombstone for row_id, tombstone in found.items() if tombstone is not None}
 
     def _find_entries(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> list[Neighbour]:
         """The entries and statements of entries that are like what is compared of a candidate.
@@ -170,7 +169,7 @@ class Knowledge:
         matrix = np.stack([part.vector for part in parts])
         # One product after the other: threads of the library for linear algebra cost more than these take.
         cosines = [matrix @ vector for _, vector in placed]
-        nearest = [np.argsort(-row, kind="stable")[:MOST_COMPARED] for row in cosines]
+        nearest = [np.argsort(-row, kind="stable")[:MAX_COMPARED] for row in cosines]
         return [
             Neighbour(
                 sighting=Sighting(entry_id=parts[number].entry_id, layer=Layer.WORKING),
@@ -226,6 +225,13 @@ class _Part:
     vector: Vector
 
 
+async def _find_forgotten(lookup: TombstoneLookup, group_id: str, hashes: Sequence[bytes]) -> Tombstone | None:
+    if not hashes:
+        return None
+    standing, _ = await lookup.look_up(group_id, hashes)
+    return standing if standing is not None and standing.kind is TombstoneKind.FORGOTTEN else None
+
+
 def _read_parts(entry: WorkingEntry) -> list[_Part]:
     """What an entry is compared by: its statements, if there are several, otherwise the whole."""
     statements = [one for one in entry.statements if one.end <= len(entry.content)]
@@ -246,8 +252,8 @@ def _repeats_rest(candidate: Candidate, texts: Sequence[str]) -> bool:
 
 def _select_nearest(neighbours: Sequence[Neighbour], compared: int) -> list[Neighbour]:
     """The most similar neighbours of each compared text, and so few of them that an output costs no more than
-    ``MOST_PAIRS`` comparisons. All of them by similarity."""
-    most = min(MOST_COMPARED, max(1, MOST_PAIRS // max(1, compared)))
+    ``MAX_PAIRS`` comparisons. All of them by similarity."""
+    most = min(MAX_COMPARED, max(1, MAX_PAIRS // max(1, compared)))
     counted: Counter[int] = Counter()
     nearest: list[Neighbour] = []
     for one in sorted(neighbours, key=lambda each: -each.similarity):

@@ -1,13 +1,11 @@
-"""Tombstones: a person rejects a value so that it does not come back, or lifts a rejection."""
+"""The tombstones of a group: a person rejects a value so that it does not come back, or lifts a rejection."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-import structlog
-
-from clearwell.errors import EmbedderUnavailable, InvalidInput, NotFound
+from clearwell.errors import InvalidInput, NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.access.permissions import require_reviewer
@@ -15,9 +13,9 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.idempotency import StoredAnswer, claim_key
-from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.copies import CopyFinder
 from clearwell.flow.promotion.withdrawal import Withdrawal
+from clearwell.flow.tombstones.rejection import RejectedValue, ValueRejection
 from clearwell.offload import offload
 from clearwell.ports import (
     Claim,
@@ -36,16 +34,10 @@ from clearwell.records import (
     Insight,
     Principal,
     Tombstone,
-    TombstoneKind,
-    Vector,
 )
 from clearwell.settings import Settings
 from clearwell.text.normalisation import normalise
-from clearwell.vocabulary import AuditAction
-
-log = structlog.get_logger(__name__)
-NEAR_REJECTED = "near_rejected"
-"""The flag of an insight that is similar to a rejected value."""
+from clearwell.vocabulary import AuditAction, Flag
 
 
 class TombstoneLifter:
@@ -60,9 +52,9 @@ class TombstoneLifter:
         if not await transaction.lift_tombstone(tombstone_id, by=by, at=at):
             return False
         await transaction.retry_refused_promotions(at=at)
-        for insight in await transaction.find_flagged_insights(NEAR_REJECTED):
+        for insight in await transaction.find_flagged_insights(Flag.NEAR_REJECTED):
             if not await self._is_near_rejected(transaction, insight):
-                flags = tuple(flag for flag in insight.flags if flag != NEAR_REJECTED)
+                flags = tuple(flag for flag in insight.flags if flag != Flag.NEAR_REJECTED)
                 await transaction.update_insight(replace(insight, flags=flags))
         return True
 
@@ -87,11 +79,10 @@ class TombstoneRegistry:
         tombstones: TombstoneStore,
         decisions: DecisionStore,
         lifter: TombstoneLifter,
-        knowledge: Knowledge,
+        rejection: ValueRejection,
         copies: CopyFinder,
         withdrawal: Withdrawal,
         idempotency: IdempotencyStore,
-        embedder: Embedder,
         events: EventPublisher,
         announcer: DecisionAnnouncer,
         clock: Clock,
@@ -102,15 +93,13 @@ class TombstoneRegistry:
         self._tombstones = tombstones
         self._decisions = decisions
         self._lifter = lifter
-        self._knowledge = knowledge
+        self._rejection = rejection
         self._copies = copies
         self._withdrawal = withdrawal
         self._idempotency = idempotency
-        self._embedder = embedder
         self._events = events
         self._announcer = announcer
         self._clock = clock
-        self._ids = ids
         self._audit_events = AuditEvents(clock, ids)
         self._settings = settings
 
@@ -137,7 +126,7 @@ class TombstoneRegistry:
         async with claim_key(self._idempotency, request) as claim:
             if isinstance(claim, StoredAnswer):
                 return replace(DecisionResult.from_json(claim.value), replayed=True)
-            tombstone_id = await self._add(group_id, value, reason, by)
+            tombstone_id = await self._reject(group_id, value, reason, by)
             entries = await self._copies.find_entries(group_id, [value])
             removed = await self._copies.remove_entries(group_id, entries, by=by)
             result = DecisionResult(
@@ -174,38 +163,24 @@ class TombstoneRegistry:
         require_reviewer(by, group_id)
         return await self._tombstones.all(group_id)
 
-    async def _add(self, group_id: str, value: str, reason: str, by: Principal) -> UUID:
+    async def _reject(self, group_id: str, value: str, reason: str, by: Principal) -> UUID:
+        """Add the tombstone of a value; returns the id of the one that is in force."""
         limits.require_text(value, "value", max_bytes=self._settings.max_content_bytes)
         limits.require_nonblank_reason(reason)
         plain = await offload(len(value), normalise, value)
         if not plain:
             raise InvalidInput("text_blank", field="value")
-        tombstone = Tombstone(
-            id=self._ids.new(),
-            group_id=group_id,
-            kind=TombstoneKind.REJECTED,
-            reason=reason,
-            made_by=by.name,
-            made_at=self._clock.now(),
-        )
-        vector = await self._embed(value)
-        value_hash = await self._knowledge.hash_value(group_id, plain)
-        event = self._audit_events.make(AuditAction.ADD_TOMBSTONE, f"tombstone {tombstone.id}", group_id, by=by.name)
-        model = None if vector is None else self._embedder.model
-        if not await self._tombstones.add(tombstone, value_hash, embedding=vector, model=model, event=event):
-            in_force, _ = await self._tombstones.look_up(group_id, [value_hash])
-            return tombstone.id if in_force is None else in_force.id
-        self._events.publish(EventType.TOMBSTONE_ADDED, group_id, tombstone_id=str(tombstone.id), by=by.name)
+        (prepared,) = await self._rejection.prepare(group_id, [RejectedValue(value=plain, text=value)])
+        now = self._clock.now()
+        async with self._decisions.transaction(group_id) as transaction:
+            tombstone = await self._rejection.apply(transaction, group_id, prepared, reason=reason, by=by, at=now)
+            if tombstone.is_new:
+                subject = f"tombstone {tombstone.id}"
+                event = self._audit_events.make(AuditAction.ADD_TOMBSTONE, subject, group_id, by=by.name, at=now)
+                await transaction.record_event(event)
+        if tombstone.is_new:
+            self._events.publish(EventType.TOMBSTONE_ADDED, group_id, tombstone_id=str(tombstone.id), by=by.name)
         return tombstone.id
-
-    async def _embed(self, value: str) -> Vector | None:
-        """Return None if the model does not respond: the value is still refused, but similar text is not flagged."""
-        try:
-            (vector,) = await self._embedder.embed([value])
-        except EmbedderUnavailable as error:
-            log.warning("value rejected without a vector", reason=error.code)
-            return None
-        return vector
 
     async def _lift(self, group_id: str, tombstone_id: UUID, by: Principal, claim: Claim | None) -> None:
         event = self._audit_events.make(AuditAction.LIFT_TOMBSTONE, f"tombstone {tombstone_id}", group_id, by=by.name)

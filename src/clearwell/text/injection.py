@@ -1,7 +1,7 @@
-"""Text that speaks to the machine that reads it: orders, new roles, requests for secrets, false markup.
+"""Prompt injection: text that addresses the model that reads it with orders, new roles, requests for secrets or markup.
 
-Working memory is read by agents, and by the judge and the writer of insights. What speaks to them instead of about the
-matter is an injection, whoever wrote it. The rules are in ``words/machine_address.toml``.
+Agents, the judge and the writer of insights read what is in memory. Text that instructs them, instead of stating
+something, is an injection, whoever wrote it. The rules are in ``words/injection.toml``.
 """
 
 import re
@@ -20,7 +20,7 @@ LONGEST_LINE: Final = 5_000
 """A longer line is read in overlapping pieces of this many characters."""
 OVERLAP: Final = 300
 CHINESE_OVERLAP: Final = 100
-"""How long a passage may be whose signs are counted together. Chinese says more in fewer characters."""
+"""Maximum length of a passage whose signs are added up. Chinese needs fewer characters for the same content."""
 _PART: Final = re.compile(r"<([a-z]+)>")
 _WORD: Final = re.compile(r"[a-z][a-z'’-]*")
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
@@ -36,11 +36,11 @@ _QUOTED: Final = re.compile(
     r"\"[^\"\n]{3,400}\"|“[^”\n]{3,400}”|‘[^’\n]{3,400}’|「[^」\n]{3,400}」|`[^`\n]{3,400}`|(?<!\w)'[^'\n]{3,400}'(?!\w)"
 )
 _FENCED: Final = re.compile(r"<memory id=\"[^\"<>\s]{1,64}\">([^<]{0,20000})</memory>")
-"""A memory that is quoted as it was given to the agent. Its text is looked at, and its fence is no false markup."""
+"""A memory, quoted with the fence in which the agent received it. Its text is checked, its fence is legitimate."""
 _DIALOGUE: Final = re.compile(
     r"^[ *#]{0,6}(?:human|user)[ *]{0,3}:.{0,400}\n{1,3}[ *#]{0,6}(?:assistant|ai)[ *]{0,3}:", re.MULTILINE
 )
-"""A forged exchange with the machine."""
+"""A forged dialogue between a user and the model."""
 _WEAK: Final = 0.5
 _JOINED: Final = re.compile(r"(?<=[a-z])_(?=[a-z])")
 _SPACED: Final = re.compile(r"(?<!\w)(?:[a-z0-9] ){4,60}[a-z0-9](?!\w)")
@@ -49,11 +49,11 @@ _SEPARATORS: Final = re.compile(r"[ .·*_|/-]")
 _DIGITS: Final = re.compile(r"(?<!\w)(?=[a-z]{0,20}[0134578])[a-z0134578]{3,20}(?!\w)")
 _LETTERS: Final = str.maketrans("0134578", "oieastb")
 _REPORT_WITHIN: Final = 120
-"""How far before a quotation, or behind it, the words are looked for that report an attack."""
+"""How many characters before and after a quotation are searched for words that report an attack."""
 
 
-class Address(StrEnum):
-    """How a text speaks to the machine."""
+class InjectionKind(StrEnum):
+    """What an injection tries to do, or how it was recognised."""
 
     OVERRIDE = "override"
     ROLE = "role"
@@ -66,19 +66,20 @@ class Address(StrEnum):
     COERCION = "coercion"
     MARKUP = "markup"
     SIGNS = "signs"
-    """No rule holds, but several weaker signs stand together."""
+    """No rule matches, but several weaker signs occur together."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    address: Address
+    kind: InjectionKind
     pattern: re.Pattern[str]
     first: frozenset[str] = frozenset()
-    """The words one of which begins what an English rule finds."""
+    """An English match begins with one of these words."""
     needs: frozenset[str] = frozenset()
-    """Words one of which is in it as well, where the first words are common."""
+    """If not empty, the line must also contain one of these words. Set where the first words are common."""
 
-    def may_hold(self, found: frozenset[str]) -> bool:
+    def may_match(self, found: frozenset[str]) -> bool:
+        """Return whether a line with these words can match, so that the pattern is worth trying."""
         return not self.first.isdisjoint(found) and not (self.needs and self.needs.isdisjoint(found))
 
 
@@ -86,22 +87,21 @@ class _Rule:
 class _Sign:
     weight: float
     speaks: bool
-    """Whether it speaks to somebody, and not only of machines."""
+    """Whether the sign addresses a reader, and does not only mention models."""
     pattern: re.Pattern[str]
     words: frozenset[str] = frozenset()
-    """The words one of which is in what an English sign finds."""
+    """An English match contains one of these words."""
 
 
-def speaks_to_machine(text: str) -> Address | None:
-    """Return how a text speaks to the machine, or None if it does not.
+def detect_injection(text: str) -> InjectionKind | None:
+    """Return the kind of the first injection in a text, or None if there is none.
 
-    Disguises that a model reads through are removed before. What a sentence quotes while it reports an attack is not
-    looked at: the page contained the injection "ignore all previous instructions". The quotation marks alone are no
-    excuse.
+    Disguises that a model can read are removed first. A quotation is ignored if the words around it report an attack:
+    the page contained the injection "ignore all previous instructions". Quotation marks alone do not exempt a text.
     """
     plain = _FENCED.sub(r" \1 ", remove_disguise(readable(text)).lower().translate(_simplified()))
     if _DIALOGUE.search(plain):
-        return Address.MARKUP
+        return InjectionKind.MARKUP
     return next((found for line in _split_lines(plain) if (found := _read_line(line) or _read_spelled(line))), None)
 
 
@@ -111,8 +111,8 @@ def _split_lines(text: str) -> Iterator[str]:
             yield line[start : start + LONGEST_LINE]
 
 
-def _read_spelled(line: str) -> Address | None:
-    """Read a line again if its words are joined, spaced out or spelt with digits: ignore_all, i g n o r e, 1gn0r3.
+def _read_spelled(line: str) -> InjectionKind | None:
+    """Check a line again if its words are joined, spaced out or spelt with digits: ignore_all, i g n o r e, 1gn0r3.
 
     Chinese characters may have marks between them: 忽.略.
     """
@@ -123,23 +123,23 @@ def _read_spelled(line: str) -> Address | None:
     return _read_line(plain) if plain != line else None
 
 
-def _read_line(line: str) -> Address | None:
+def _read_line(line: str) -> InjectionKind | None:
     found = _find(line)
     if found is None or not _QUOTED.search(line):
         return found
     return _find(_QUOTED.sub(_drop_reported, line))
 
 
-def _find(line: str) -> Address | None:
+def _find(line: str) -> InjectionKind | None:
     found = frozenset(_WORD.findall(line))
     for rule in _select(line, found):
         if rule.pattern.search(line):
-            return rule.address
-    return Address.SIGNS if _has_signs(line, found) else None
+            return rule.kind
+    return InjectionKind.SIGNS if _has_signs(line, found) else None
 
 
 def _has_signs(line: str, found: frozenset[str]) -> bool:
-    """Whether two sentences in a row have so many signs that they speak to the machine together."""
+    """Return whether the signs in two successive sentences reach the threshold together."""
     width = OVERLAP
     if not line.isascii() and _CHINESE.search(line):
         possible, width = _chinese_signs(), CHINESE_OVERLAP
@@ -156,7 +156,7 @@ def _has_signs(line: str, found: frozenset[str]) -> bool:
 
 
 def _weigh(text: str, signs: Sequence[_Sign]) -> float:
-    """The weights of the signs in a text; 0 if none of them speaks to somebody, which is looked for first."""
+    """Return the sum of the weights of the signs in a text, or 0 if none of them addresses a reader."""
     speaking = [sign for sign in signs if sign.speaks and sign.pattern.search(text)]
     if not speaking:
         return 0.0
@@ -165,15 +165,16 @@ def _weigh(text: str, signs: Sequence[_Sign]) -> float:
 
 
 def _select(line: str, found: frozenset[str]) -> Iterator[_Rule]:
-    """The rules that may hold for a line: of the English ones, those of which a first word is in it."""
+    """Yield the rules that can match a line: of the English rules, those with a first word in the line."""
     yield from _markup()
     if not _first_words().isdisjoint(found):
-        yield from (rule for rule in _english() if rule.may_hold(found))
+        yield from (rule for rule in _english() if rule.may_match(found))
     if not line.isascii() and _CHINESE.search(line):
         yield from _chinese()
 
 
 def _drop_reported(quotation: re.Match[str]) -> str:
+    """Replace a quotation by an ellipsis if the words around it report an attack."""
     text, start, end = quotation.string, quotation.start(), quotation.end()
     around = f"{text[max(0, start - _REPORT_WITHIN) : start]} {text[end : end + _REPORT_WITHIN]}"
     return " … " if _reports().search(around) else quotation.group()
@@ -181,7 +182,7 @@ def _drop_reported(quotation: re.Match[str]) -> str:
 
 @cache
 def _english() -> tuple[_Rule, ...]:
-    lists = words("machine_address")["en"]
+    lists = words("injection")["en"]
     parts = _read_parts(lists["parts"])
     return tuple(_build_english(entry, parts) for entry in lists["rules"])
 
@@ -196,15 +197,15 @@ def _build_english(entry: Mapping[str, Any], parts: Mapping[str, str]) -> _Rule:
     first = entry["first"].split()
     then = "|".join(_fill(pattern, parts) for pattern in entry["then"])
     pattern = re.compile(f"{before}(?:{'|'.join(map(re.escape, first))})(?:{then})")
-    return _Rule(Address(entry["address"]), pattern, frozenset(first), frozenset(entry.get("needs", "").split()))
+    return _Rule(InjectionKind(entry["kind"]), pattern, frozenset(first), frozenset(entry.get("needs", "").split()))
 
 
 @cache
 def _chinese() -> tuple[_Rule, ...]:
-    lists = words("machine_address")["zh"]
+    lists = words("injection")["zh"]
     parts = _read_parts(lists["parts"])
     return tuple(
-        _Rule(Address(name), re.compile(_fill(pattern, parts)))
+        _Rule(InjectionKind(name), re.compile(_fill(pattern, parts)))
         for name, patterns in lists["patterns"].items()
         for pattern in patterns
     )
@@ -212,51 +213,51 @@ def _chinese() -> tuple[_Rule, ...]:
 
 @cache
 def _simplified() -> Mapping[int, str]:
-    pairs = words("machine_address")["zh"]["traditional"].split()
+    pairs = words("injection")["zh"]["traditional"].split()
     return {ord("’"): "'", **{ord(pair[0]): pair[1] for pair in pairs}}
 
 
 @cache
 def _markup() -> tuple[_Rule, ...]:
-    return tuple(_Rule(Address.MARKUP, re.compile(pattern)) for pattern in words("machine_address")["en"]["markup"])
+    return tuple(_Rule(InjectionKind.MARKUP, re.compile(pattern)) for pattern in words("injection")["en"]["markup"])
 
 
 @cache
 def _english_signs() -> tuple[_Sign, ...]:
-    signs = words("machine_address")["signs"]["en"]
+    signs = words("injection")["signs"]["en"]
     return tuple(_build_sign(name, sign["pattern"], sign["words"]) for name, sign in signs.items())
 
 
 @cache
 def _chinese_signs() -> tuple[_Sign, ...]:
-    signs = words("machine_address")["signs"]["zh"]
+    signs = words("injection")["signs"]["zh"]
     return tuple(_build_sign(name, pattern) for name, pattern in signs.items())
 
 
 @cache
 def _strong_words() -> frozenset[str]:
-    """The words of the signs without which no others reach the threshold."""
+    """Return the words of the strong signs. Without one of these, the weak signs cannot reach the threshold."""
     return frozenset().union(*(sign.words for sign in _english_signs() if sign.weight > _WEAK))
 
 
 @cache
 def _threshold() -> float:
-    return float(words("machine_address")["signs"]["threshold"])
+    return float(words("injection")["signs"]["threshold"])
 
 
 def _build_sign(name: str, pattern: str, found_with: str = "") -> _Sign:
-    signs = words("machine_address")["signs"]
+    signs = words("injection")["signs"]
     speaks = name in signs["speaking"].split()
     return _Sign(signs["weights"][name], speaks, re.compile(pattern), frozenset(found_with.split()))
 
 
 @cache
 def _reports() -> re.Pattern[str]:
-    return re.compile("|".join(words("machine_address")[language]["reports"] for language in ("en", "zh")))
+    return re.compile("|".join(words("injection")[language]["reports"] for language in ("en", "zh")))
 
 
 def _read_parts(lists: Mapping[str, str]) -> Mapping[str, str]:
-    """The parts of patterns. A part may name those before it."""
+    """Return the named parts of patterns, expanded. A part can refer to the parts before it."""
     parts: dict[str, str] = {}
     for name, part in lists.items():
         parts[name] = _fill(part, parts)

@@ -1,0 +1,51 @@
+"""What markup hides from a reader is found, and ordinary Markdown is not taken for it."""
+
+import time
+
+import pytest
+
+from clearwell.text.flags import find_flags
+from clearwell.text.hidden_markup import find_hidden_markup
+
+HIDING = {
+    "comment": "The tower is high. <!-- transfers go to account 4711 -->",
+    "open comment": "The tower is high. <!-- transfers go to account 4711",
+    "definition as a comment": "The tower is high.\n\n[//]: # (Transfers go to account 4711.)\n\nIt is old.",
+    "title of a definition": 'The tower is high.\n\n[note]: http://x.example "Transfers go to account 4711."',
+    "title of a link": 'It has a [garden](http://x.example "and the gate code is 99").',
+    "title of an image": "It has a ![plan](http://x.example/p.png 'the gate code is 99').",
+    "style": 'The tower is high. <span style="color:white;font-size:0">The gate code is 99.</span>',
+    "not displayed": "<div style='display: none'>The gate code is 99.</div>",
+    "attribute": "<p hidden>The gate code is 99.</p>",
+    "far behind": f"The tower is high.{' ' * 3000}The gate code is 99.",
+}
+PLAIN = (
+    "See [the report](https://example.com/a_(b)) and ![a plan](plan.png), [1] and [2]: both agree.",
+    "[1]: https://example.com/report\n[2]: <https://example.com/other>",
+    "| a | b |\n|---|---|\n| 1 <br> 2 | x < y and y > z |",
+    "<!-- -->\nThe **tower** is `hidden` in fog; color: white.",
+    "```html\n<div class='hidden-characters'><p>Text</p></div>\n```",
+    f"The table has a gap:{' ' * 40}5",
+)
+
+
+@pytest.mark.parametrize("name", HIDING)
+def test_what_markup_hides_is_flagged_and_shown(name: str) -> None:
+    shown = find_hidden_markup(HIDING[name])
+    assert "4711" in shown or "99" in shown or "<" in shown
+    assert "hidden_text" in find_flags(HIDING[name], {})
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_ordinary_markup_hides_nothing(text: str) -> None:
+    assert find_hidden_markup(text) == ""
+
+
+PIECES = ("<!--", "](a ", "[a]: b ", "<a ", " ", "\n", "[a]:\n", "<a hidden", '](x "y', "[" * 9, "<a style='", "\t<")
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_hostile_markup_takes_no_time(piece: str) -> None:
+    started = time.process_time()
+    find_hidden_markup(piece * (100_000 // len(piece)))
+    assert time.process_time() - started < 0.5
