@@ -439,6 +439,17 @@ def test_only_what_is_worth_it_is_shown() -> None:
     assert len(drafted([*said("refund", ["a", "b", "c"]), *chatter]).drafts) == 1
 
 
+def test_a_statement_that_says_more_comes_before_a_remark_that_shares_as_much() -> None:
+    remarks = ["Brackets row nine mounted.", "Row nine brackets are mounted."]
+    specific = [
+        "The landlord takes the warehouse back on 30 November, swept, painted and without our racking or cables.",
+        "Our lawyer reads the contract so: on 30 November the keys of this warehouse return to the landlord.",
+    ]
+    rows = [row(at, "gateway", text, f"agent-{at}") for at, text in enumerate(remarks)]
+    rows += [row(10 + at, "backup", text, f"agent-{at}") for at, text in enumerate(specific)]
+    assert drafted(rows).drafts[0].summary in specific
+
+
 def test_what_is_told_of_other_things_is_left_out_of_a_cluster() -> None:
     texts = [f"The {name} cluster rejects certificates older than {days} days." for name, days in (("orders", 90),) * 3]
     texts += [
