@@ -61,7 +61,7 @@ COUNCIL_AIMS: Final = {
     "insights": "",
 }
 NEAR: Final = (0.72, 0.76, 0.8, 0.84)
-WORTHY: Final = (2.0, 2.5, 3.0)
+WORTHY: Final = (2.0, 2.4, 3.0)
 NOISE_ALLOWED: Final = 0.2
 START: Final = datetime(2026, 3, 2, 8, tzinfo=UTC)
 HALVES, DAYS = 2, 28

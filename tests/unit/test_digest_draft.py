@@ -408,6 +408,17 @@ def test_one_sentence_about_several_things_contradicts_nothing() -> None:
     assert opposed([*kept, "Schema changes of the orders cluster are rolled out after the deploy."])
 
 
+def test_two_persons_for_one_duty_are_a_dispute_though_both_texts_have_a_word_like_a_name() -> None:
+    """The dictionary of the segmenter has 安保 as a name, and not 马继东."""
+    texts = (
+        "搬运期间现场安保由保卫科马继东统一负责，岗位表他已经排出来了。",
+        "现场安保的补贴由马继东签字，因为搬运期间的现场安保归他负责。",
+        "合同写明搬运期间现场安保由项目经理梁珊全面负责。",
+        "搬运期间管现场安保的是项目经理梁珊，由她负责。",
+    )
+    assert opposed(texts)
+
+
 def test_a_slip_of_the_pen_contradicts_nothing() -> None:
     texts = ["The orders cluster moves to Zurich.", "The orders cluster moves to Zurich now."]
     for slip in ("The orders clsuter moves to Zurich.", "The orrders cluster moves to Zurich.", "订单集群迁往黎世。"):

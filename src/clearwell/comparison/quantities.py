@@ -241,7 +241,7 @@ RULES: Final[Sequence[Rule]] = (
     ),
     Rule(
         "dzl",
-        rf"({DIGITS}|{EN}|{ZH})(?: and a half(?:[ -]([a-z]{{1,12}}))?|个半(小时|月|钟头|星期)|(年|天|小时)半(?!数))"
+        rf"({DIGITS}|{EN}|{ZH})(?: and a half(?:[ -]([a-z]{{1,12}}))?|个半(小时|月|钟头|星期)|(年|天|小时|成)半(?!数))"
         r"|an (hour) and a half\b",
         _and_half,
     ),

@@ -4,6 +4,7 @@ Text must be normalised (NFKC) and in lower case. Every repetition in the patter
 hostile.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -100,7 +101,7 @@ def _match_rules(text: str) -> Iterator[tuple[int, int, Value]]:
 
 
 def agree(one: Value, other: Value) -> bool:
-    """Return whether two values can be the same: a date with and without a year, 3:30 and 15:30, 1 GB and 1,000 MB."""
+    """Return whether two values can be the same: a date with and without a year, 3:30 and 15:30, 3.71 % and 3.7 %."""
     if one.key == other.key:
         return True
     if {one.dimension, other.dimension} == {"time", "count"}:
@@ -112,6 +113,8 @@ def agree(one: Value, other: Value) -> bool:
         return calendar.may_be_in_week(date, week)
     if one.dimension != other.dimension:
         return False
+    if _is_rounded(one, other):
+        return True
     if one.dimension == "ratio":
         return abs(float(one.amount) - float(other.amount)) < _THIRD and max(len(one.amount), len(other.amount)) > 8
     if one.dimension in {"date", "week"}:
@@ -123,6 +126,20 @@ def agree(one: Value, other: Value) -> bool:
     if one.dimension == "byte":
         return _alike(float(one.amount), float(other.amount)) and not _alike(one.number, other.number)
     return False
+
+
+def _is_rounded(one: Value, other: Value) -> bool:
+    """Return whether one of two numbers with decimals, in the same unit, is the other one rounded: 3.71 % and 3.7 %."""
+    written = sorted((format_number(value.number) for value in (one, other)), key=_count_decimals)
+    decimals = _count_decimals(written[0])
+    if not 0 < decimals < _count_decimals(written[1]) or not written[0].lstrip("-0.")[1:]:
+        return False
+    same_unit = math.isclose(float(one.amount) * other.number, float(other.amount) * one.number)
+    return same_unit and math.isclose(round(float(written[1]), decimals), float(written[0]))
+
+
+def _count_decimals(number: str) -> int:
+    return len(number.partition(".")[2])
 
 
 def _alike(one: float, other: float) -> bool:

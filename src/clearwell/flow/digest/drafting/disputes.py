@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Final, TypeAlias
 
 from clearwell.comparison import Features, Kind
+from clearwell.comparison.lexicon import lexicon
 from clearwell.comparison.pair import likeness
 from clearwell.comparison.tokens import Token
 from clearwell.comparison.value_rules import Value
@@ -302,10 +303,15 @@ def _read_values(text: Features) -> dict[str, list[_Stated]]:
 
 
 def _read_persons(text: Features) -> Iterable[str]:
-    """Yield names of persons: a given and a family name in Latin letters, or a name by the Chinese dictionary."""
+    """Yield names of persons: a given and a family name in Latin letters, or a Chinese name with a known surname.
+
+    The Chinese dictionary alone is not enough: it has 安保 and 迎客 as names.
+    """
+    surnames = lexicon().surnames
     for at, token in enumerate(text.tokens):
         before = text.tokens[at - 1] if at else None
-        if token.kind is Kind.NAME and token.tag == "nr" and len(token.surface) in _NAME_CHARACTERS:
+        named = token.kind is Kind.NAME and token.tag == "nr" and len(token.surface) in _NAME_CHARACTERS
+        if named and token.surface[0] in surnames:
             yield token.surface
         elif before is not None and _may_be_given(before) and _may_be_family(token):
             between = text.text[before.end : token.start]

@@ -35,7 +35,7 @@ PAIRED: Final = 40
 """Number of texts, the most central of a cluster, whose shared terms are counted."""
 CENTRAL: Final = 5
 """Number of texts of a cluster that are compared with verified memories and rejected texts."""
-OPPOSING: Final = 0.62
+OPPOSING: Final = 0.56
 """Minimum nearness of a text outside of a cluster that can be another side of the same dispute."""
 OPPONENTS: Final = 20
 TOPIC: Final = 0.6
@@ -165,7 +165,7 @@ class ClusterScorer:
         score = (
             math.log2(1 + len(voices))
             * self._measure_mass(places)
-            * float(np.mean(self._specificity[places]))
+            * self._measure_specificity(places, disputed=bool(dispute.sides))
             * math.sqrt(self._measure_focus(cluster))
             * (0.5 + 0.5 * agreement.share)
             * (1.0 if conflicts else 0.3 + 0.7 * (1.0 - self._measure_repetition(centroid, repeats=repeats)))
@@ -244,6 +244,11 @@ class ClusterScorer:
             return float(np.mean([*several, *shared]))
         across = [min(ACROSS, min(self._space.mass(place, place) for place in pair) / 2) for pair in pairs]
         return float(np.mean(across)) if across else float(np.mean([self._space.mass(at, at) for at in places])) / 2
+
+    def _measure_specificity(self, places: Sequence[int], *, disputed: bool) -> float:
+        """Return how much the texts say on average, compared with the others. A dispute counts no less for being short:
+        somebody has to decide it."""
+        return max(float(np.mean(self._specificity[places])), 1.0 if disputed else 0.0)
 
     def _is_one_language(self, one: int, other: int) -> bool:
         return bool(self._space.joint[one, -1] == self._space.joint[other, -1])

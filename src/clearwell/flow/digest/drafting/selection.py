@@ -10,7 +10,7 @@ from clearwell.flow.digest.drafting.scores import ScoredCluster
 
 ALIKE: Final = 0.75
 """Minimum similarity of two clusters of which only the better one is selected."""
-WORTHY: Final = 2.5
+WORTHY: Final = 2.4
 """Minimum score of a cluster that becomes an insight. Below it there is mostly chatter.
 
 Chosen together with ``clusters.NEAR``; see there."""
