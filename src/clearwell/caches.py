@@ -1,13 +1,15 @@
 """Results that are computed from whole texts, kept within a number of bytes and cleared from one place.
 
 ``functools.lru_cache`` counts entries: a thousand texts of 1 MiB would fill a gigabyte. A ``ByteCache`` counts bytes.
-Every one of them is registered, so that ``clear_text_caches`` makes the process drop the texts that it has read.
+Every one of them is registered as long as somebody uses it, so that ``clear_text_caches`` makes the process drop the
+texts that it has read.
 """
 
 from collections.abc import Callable, Hashable, Iterable
 from itertools import islice
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 Text = TypeVar("Text", str, bytes)
 Key = TypeVar("Key", bound=Hashable)
@@ -17,9 +19,10 @@ MIB: Final = 1024 * 1024
 ENTRY_BYTES: Final = 300
 """What an entry takes besides its characters: the heads of its objects and its place in the table."""
 LARGEST_SHARE: Final = 4
-"""A result that would take more than one part in so many of a cache is not kept: it would push out all others."""
+"""A result that would take more than one part in this many of a cache is not kept: it would push out all others."""
 
-_clear_registered: list[Callable[[], None]] = []
+_registered: "WeakValueDictionary[int, ByteCache[Any, Any]]" = WeakValueDictionary()
+"""The caches in use, each by its ``id``: a mapping has no hash."""
 
 
 class ByteCache(dict[Key, Result], Generic[Key, Result]):
@@ -37,7 +40,7 @@ class ByteCache(dict[Key, Result], Generic[Key, Result]):
         self._bytes = 0
         self._cleared = 0
         self._lock = Lock()
-        _clear_registered.append(self.clear)
+        _registered[id(self)] = self
 
     @property
     def bytes_kept(self) -> int:
@@ -105,5 +108,5 @@ class TextCache(ByteCache[Text, Result], Generic[Text, Result]):
 
 def clear_text_caches() -> None:
     """Drop every kept result of every cache: no text that was read before is held by one any more."""
-    for clear in _clear_registered:
-        clear()
+    for cache in list(_registered.values()):
+        cache.clear()

@@ -1,29 +1,30 @@
 """Caches of what was read out of texts: bounded by bytes, and cleared from one place."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from typing import Any
+from weakref import ref
 
 import pytest
 
-from clearwell.caches import MIB, TextCache, clear_text_caches
-from clearwell.comparison import features_of
-from clearwell.flow.ingress import echo
-from clearwell.flow.retrieval import bm25, ranking
-from clearwell.flow.retrieval.entry_index import INDEX_BYTES
+import clearwell.app  # noqa: F401 - imports every module of the program, and so its caches
+from clearwell.caches import MIB, ByteCache, TextCache, clear_text_caches
+from clearwell.flow.retrieval.entry_index import INDEX_BYTES, EntryIndexes
 from clearwell.stores.valkey import entries
 from clearwell.text import terms as text_terms
 from clearwell.text.languages import english
+from tests.contract.ports import entry
 
-TEXTS: dict[str, TextCache[str, Any]] = {
-    "features": features_of,
-    "sentences": echo.normal_sentences,
-    "shingles": echo.shingles,
-    "terms": bm25._term_counts,
-    "normal forms": ranking._normal_forms,
-    "stems": english._stems,
-    "dimensions": text_terms._dimensions,
-}
+
+def find_caches() -> dict[str, ByteCache[Any, Any]]:
+    """The caches of the modules of the program, by name."""
+    modules = [module for name, module in sorted(sys.modules.items()) if name.startswith("clearwell.")]
+    return {name: value for module in modules for name, value in vars(module).items() if isinstance(value, ByteCache)}
+
+
+CACHES = find_caches()
+TEXT_CACHES = {name: cache for name, cache in CACHES.items() if isinstance(cache, TextCache)}
 
 
 @pytest.fixture(autouse=True)
@@ -37,19 +38,39 @@ def fresh(size: int) -> str:
     return "".join(["Backups of the ", "database take ", "eleven minutes. "] * (size // 45 + 1))[:size]
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", TEXT_CACHES)
 def test_a_small_text_is_kept_until_the_caches_are_cleared(name: str) -> None:
-    text = fresh(200)
+    text, cache = fresh(200), TEXT_CACHES[name]
     unkept = sys.getrefcount(text)
-    assert TEXTS[name][text] is TEXTS[name][text]
+    assert cache[text] is cache[text]
     assert sys.getrefcount(text) > unkept
     clear_text_caches()
     assert sys.getrefcount(text) == unkept
 
 
 def test_all_caches_together_are_bounded() -> None:
-    total = sum(cache.max_bytes for cache in TEXTS.values()) + entries.known_entries.max_bytes + INDEX_BYTES
-    assert total <= 180 * MIB
+    assert {"features_of", "shingles", "known_entries"} <= CACHES.keys()
+    assert sum(cache.max_bytes for cache in CACHES.values()) + INDEX_BYTES <= 180 * MIB
+
+
+async def test_an_index_of_working_memory_is_kept_until_the_caches_are_cleared() -> None:
+    indexes, listed = EntryIndexes(), [entry(1), entry(2)]
+    index = await indexes.find("g", listed, "m")
+    assert await indexes.find("g", listed, "m") is index
+    freed = ref(index)
+    del index
+    clear_text_caches()
+    gc.collect()
+    assert freed() is None
+
+
+def test_a_cache_that_nobody_uses_is_freed() -> None:
+    cache = TextCache(str.upper, max_bytes=10_000, bytes_per_character=2)
+    assert cache["a"] == "A"
+    freed = ref(cache)
+    del cache
+    gc.collect()
+    assert freed() is None
 
 
 def test_elements_of_working_memory_are_kept_until_the_caches_are_cleared() -> None:
