@@ -171,8 +171,10 @@ class AdmissionQueue:
         log.error("admission failed", log_id=str(log_id), reason=describe(error), exc_info=error)
         try:
             await self._admitter.record_failure(group_id, log_id, error)
-        except Exception as problem:  # noqa: BLE001 - the worker's loop: one row must not stop the others
-            log.warning("admission left to the sweep", rows=1, reason=describe(problem))
+        except Unavailable as problem:
+            log.warning("admission left to the sweep", rows=1, reason=problem.code)
+        except Exception as problem:
+            log.warning("admission left to the sweep", rows=1, reason=describe(problem), exc_info=problem)
 
     def _start_judging(self, capture: Capture, future: Waiting) -> None:
         task = asyncio.create_task(self._judge(capture, future), name="judge")
@@ -201,8 +203,10 @@ class AdmissionQueue:
             for group_id, log_ids in self._leased_rows().items():
                 try:
                     await self._admissions.renew(group_id, log_ids, self._lease)
-                except Exception as error:  # noqa: BLE001 - the worker's loop: the next renewal may succeed
-                    log.warning("leases not renewed", rows=len(log_ids), reason=describe(error))
+                except Unavailable as error:
+                    log.warning("leases not renewed", rows=len(log_ids), reason=error.code)
+                except Exception as error:
+                    log.warning("leases not renewed", rows=len(log_ids), reason=describe(error), exc_info=error)
 
     def _leased_rows(self) -> dict[str, list[UUID]]:
         """The rows that this process may have leased, by group."""
