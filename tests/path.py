@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from httpx import ASGITransport
 
 from clearwell.adapters.http.app import create_app
-from clearwell.app import build
+from clearwell.app import Clearwell, build
 from clearwell.client.api import ApiConnection
 from clearwell.client.routes import ApiClient
 from clearwell.flow.retrieval.bm25 import Bm25
@@ -19,6 +19,7 @@ from clearwell.ports import (
     Judge,
     LongTermSearch,
     Segmenter,
+    Stores,
     WorkingStore,
 )
 from clearwell.records import ModelChoice, NewCapture, Principal, Right
@@ -79,7 +80,18 @@ class Path:
             stores = replace(stores, erasure=self.erasure)
         if self.prompts is not None:
             stores = replace(stores, groups=self.prompts)
-        self.program = build(
+        self.program = self.build(stores)
+        self.events = stores.events
+        self.memory = self.program.memory.acting_as(PERSON)
+        self.review, self.queue = self.memory.review, self.program.queue
+        self.admitter, self.retriever = self.program.admitter, self.program.retriever
+        self.promotion_completer, self.recalls = self.program.promotion_completer, self.program.recalls
+        self.counters, self.statement_updater = self.program.counters, self.program.statement_updater
+        self.runner, self.scheduler = self.program.digests.runner, self.program.digests.scheduler
+
+    def build(self, stores: Stores) -> Clearwell:
+        """The program on these stores."""
+        return build(
             self.settings,
             stores,
             self.clock,
@@ -92,13 +104,6 @@ class Path:
             writer=self.writer,
             segmenter=self.segmenter,
         )
-        self.events = stores.events
-        self.memory = self.program.memory.acting_as(PERSON)
-        self.review, self.queue = self.memory.review, self.program.queue
-        self.admitter, self.retriever = self.program.admitter, self.program.retriever
-        self.promotion_completer, self.recalls = self.program.promotion_completer, self.program.recalls
-        self.counters, self.statement_updater = self.program.counters, self.program.statement_updater
-        self.runner, self.scheduler = self.program.digests.runner, self.program.digests.scheduler
 
     def _make_model(self, choice: ModelChoice) -> Embedder:
         raise AssertionError(f"no test migrates to {choice.model}")

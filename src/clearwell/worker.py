@@ -20,6 +20,9 @@ from clearwell.records import Principal
 
 log = structlog.get_logger(__name__)
 SWEEP_LIMIT = 500
+SWEEP_FLOOR = 50
+"""A sweep looks for at least this many rows, because most rows of a long queue may wait for the judge, which does not
+hold up the others."""
 INDEX_LIMIT = 10
 HEARTBEAT_SECONDS, HEARTBEAT_LASTS = 5.0, timedelta(seconds=20)
 DIGEST_SECONDS = 0.5
@@ -148,11 +151,10 @@ class Worker:
 async def sweep(clearwell: Clearwell) -> int:
     """Offer the admissions that are due and nobody works on to the queue; how many were new to it.
 
-    A queue that is full gets no more: what it holds is done first.
+    A queue that is full gets only a few: what it holds is done first.
     """
-    if clearwell.queue.length >= SWEEP_LIMIT:
-        return 0
-    due = await clearwell.stores.admissions.find_pending(limit=SWEEP_LIMIT)
+    limit = max(SWEEP_LIMIT - clearwell.queue.length, SWEEP_FLOOR)
+    due = await clearwell.stores.admissions.find_pending(limit=limit)
     paused = await find_paused(clearwell, {one.group_id for one in due})
     before = clearwell.queue.length
     for one in due:
