@@ -71,7 +71,7 @@ class NodePolicy(BaseModel):
     digest: bool = Field(True, description="is a candidate for the digest")
 
 
-FILTER_STAGES = (
+CHECK_STAGES = (
     (IngressCheck.CONFIDENCE, IngressCheck.LENGTH, IngressCheck.INSTRUCTION, IngressCheck.SUBSTANCE),
     (IngressCheck.TOMBSTONE, IngressCheck.ECHO, IngressCheck.NON_DUPLICATE),
     (IngressCheck.SELF_CONSISTENCY,),
@@ -116,8 +116,8 @@ class Settings(BaseSettings):
     )
 
     # ingress pipeline
-    filter_checks: tuple[str, ...] = Field(
-        tuple(check.value for stage in FILTER_STAGES for check in stage), description="the ingress checks, in order"
+    ingress_checks: tuple[str, ...] = Field(
+        tuple(check.value for stage in CHECK_STAGES for check in stage), description="the ingress checks, in order"
     )
     confidence_threshold: Share = Field(0.8, description="refuse outputs with a lower confidence")
     require_confidence: bool = Field(False, description="refuse outputs without a confidence")
@@ -383,11 +383,11 @@ class Settings(BaseSettings):
             raise _invalid("overlap", setting="chunk_overlap", size=self.chunk_size)
         return self
 
-    @field_validator("filter_checks")
+    @field_validator("ingress_checks")
     @classmethod
     def _checks_in_order(cls, checks: tuple[str, ...]) -> tuple[str, ...]:
         """Require cheap checks before expensive ones. A check may be omitted or moved within its stage."""
-        stage_of: dict[str, int] = {check: number for number, stage in enumerate(FILTER_STAGES) for check in stage}
+        stage_of: dict[str, int] = {check: number for number, stage in enumerate(CHECK_STAGES) for check in stage}
         unknown = [check for check in checks if check not in stage_of]
         if unknown or len(set(checks)) < len(checks):
             raise _invalid("checks", checks=", ".join(stage_of))

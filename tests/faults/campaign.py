@@ -26,7 +26,7 @@ from tests.faults.world import World, bundled_world, proxied_world, use_stepped_
 PATIENCE = 120.0
 """Seconds after which a world counts as one that does not recover."""
 SECONDS_TO_AGREE = 10.0
-CONTENT_CHECKS = frozenset({"access", "filter", "retrieval"})
+CONTENT_CHECKS = frozenset({"access", "ingress", "retrieval"})
 """Checks of the doctor that are about keys and what was captured. They can warn on a healthy server."""
 TOGETHER = 5
 """How many faults share a round. Writes are compared after each of them, all tiers and the doctor after the last."""

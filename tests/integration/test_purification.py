@@ -362,13 +362,13 @@ async def test_a_refused_row_can_be_put_back(clearwell: Clearwell) -> None:
     await clearwell.queue.join()
     row = await clearwell.memory.acting_as(PERSON).quarantine_row(refused.id, group="g")
     assert row.admission is Admission.ADMITTED
-    assert [one.check for one in row.verdicts] == list(clearwell.settings.filter_checks)
+    assert [one.check for one in row.verdicts] == list(clearwell.settings.ingress_checks)
     with pytest.raises(NotFound):
         await clearwell.memory.acting_as(PERSON).requeue(UUID(int=1), group="g")
 
 
 async def test_checks_can_be_left_out(settings: Settings, offline_embedder: OfflineEmbedder) -> None:
-    few = settings.model_copy(update={"filter_checks": ("length", "non_duplicate")})
+    few = settings.model_copy(update={"ingress_checks": ("length", "non_duplicate")})
     async with opened(few, offline_embedder) as clearwell:
         receipt = await clearwell.memory.acting_as(AGENT).capture(said(confidence=0.1), wait=True)
     assert receipt.admission is Admission.ADMITTED

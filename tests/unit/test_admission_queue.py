@@ -91,7 +91,7 @@ async def test_a_row_that_keeps_failing_is_refused_with_the_reason() -> None:
     told = row.verdicts[0].explanation("en")
     assert "3 times (ValueError)" in told
     assert POISON not in told, "an error may quote the output"
-    assert [verdict.check for verdict in row.verdicts[1:]] == list(path.settings.filter_checks)
+    assert [verdict.check for verdict in row.verdicts[1:]] == list(path.settings.ingress_checks)
 
 
 async def test_a_row_that_was_given_up_can_be_put_back() -> None:

@@ -112,10 +112,10 @@ def test_a_wrong_command_is_answered_in_one_sentence_with_one_full_stop(call: Ca
         ),
         ({"CLEARWELL_DIGEST_ZONE": "Mars", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_DIGEST_ZONE 无效：必须是时区名称"),
         (
-            {"CLEARWELL_FILTER_CHECKS": '["taste"]', "LC_ALL": "zh_CN.UTF-8"},
+            {"CLEARWELL_INGRESS_CHECKS": '["taste"]', "LC_ALL": "zh_CN.UTF-8"},
             "必须是不重复的检查项列表，可用的有：confidence",
         ),
-        ({"CLEARWELL_FILTER_CHECKS": '["echo", "length"]'}, "confidence and length must come first"),
+        ({"CLEARWELL_INGRESS_CHECKS": '["echo", "length"]'}, "confidence and length must come first"),
         (
             {"CLEARWELL_NODE_POLICIES": '{"x": {"admitt": true}}'},
             "NODE_POLICIES.x.admitt is not valid: there is no such",

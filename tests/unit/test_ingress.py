@@ -137,7 +137,7 @@ def segmented(content: str) -> Candidate:
 def test_checks_that_were_not_reached_say_after_which() -> None:
     failed = checks.check_confidence(candidate(confidence=0.1), SETTINGS)
     verdicts = checks.complete_verdicts([failed], SETTINGS)
-    assert [one.check for one in verdicts] == list(SETTINGS.filter_checks)
+    assert [one.check for one in verdicts] == list(SETTINGS.ingress_checks)
     assert {one.outcome for one in verdicts[1:]} == {Outcome.NOT_CHECKED}
     assert verdicts[1].explanation("en") == "Not checked, because an earlier check failed: confidence."
 
@@ -297,11 +297,11 @@ def test_policies_are_one_table_that_settings_extend() -> None:
 )
 def test_an_order_that_makes_no_sense_is_refused(checks: tuple[str, ...]) -> None:
     with pytest.raises(ValidationError):
-        Settings(filter_checks=checks)
+        Settings(ingress_checks=checks)
 
 
 def test_checks_can_be_moved_within_their_stage_and_left_out() -> None:
-    assert Settings(filter_checks=("length", "confidence", "non_duplicate")).filter_checks[0] == "length"
+    assert Settings(ingress_checks=("length", "confidence", "non_duplicate")).ingress_checks[0] == "length"
 
 
 def test_a_confidence_just_below_the_threshold_is_not_said_to_equal_it() -> None:

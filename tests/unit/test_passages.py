@@ -61,7 +61,7 @@ def test_the_sentence_with_most_words_of_the_query_is_the_place() -> None:
 
 
 async def test_an_unverified_item_is_cut_around_its_match() -> None:
-    path = Path(settings=Settings(min_width=0, filter_checks=("confidence",)))
+    path = Path(settings=Settings(min_width=0, ingress_checks=("confidence",)))
     await path.memory.acting_as(AGENT).capture(said(TEXT), wait=True)
     (item,) = (await path.memory.acting_as(AGENT).retrieve(QUERY, group="g")).items
     assert item.match is not None

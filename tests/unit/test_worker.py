@@ -89,7 +89,7 @@ class HeldJudge:
 
 async def test_a_sweep_takes_rows_while_hundreds_wait_for_the_judge() -> None:
     judge = HeldJudge()
-    settings = Settings(min_width=0, filter_checks=("confidence", "self_consistency"))
+    settings = Settings(min_width=0, ingress_checks=("confidence", "self_consistency"))
     path = Path(settings=settings, judge=judge)
     texts = [said(f"Node {number} is up.", group_id="judged") for number in range(SWEEP_LIMIT + 1)]
     await path.memory.capture_many(texts)

@@ -27,7 +27,7 @@ OFFICE = [
 ]
 
 
-EVERYTHING = Settings(min_width=0, filter_checks=("confidence",))
+EVERYTHING = Settings(min_width=0, ingress_checks=("confidence",))
 
 
 async def filled(*texts: str) -> Path:

@@ -198,7 +198,7 @@ async def test_doctor_asks_the_judge_about_a_harmless_text(settings: Settings, j
     judged = with_judge(settings, judging, judge_timeout_seconds=0.3)
     assert await found_of(judged) == (CheckStatus.OK, "The judge m works")
     assert "The office opens at nine" in str(judging.requests[0].body)
-    unused = judged.model_copy(update={"filter_checks": ("confidence",)})
+    unused = judged.model_copy(update={"ingress_checks": ("confidence",)})
     assert await found_of(unused) == (CheckStatus.WARNING, "The judge m works")
     judging.script.extend([says(TORN), hang])
     assert await found_of(judged) == (CheckStatus.WARNING, "The judge m works")

@@ -81,7 +81,7 @@ each = settings(
 @pytest.fixture(scope="module")
 async def values_app(module_settings: Settings) -> AsyncIterator[FastAPI]:
     """Its ingress pipeline has one check: what is looked at here comes before it."""
-    checked = module_settings.model_copy(update={"filter_checks": ("confidence",), "key_requests_per_minute": 0})
+    checked = module_settings.model_copy(update={"ingress_checks": ("confidence",), "key_requests_per_minute": 0})
     async with served(checked) as app:
         yield app
 

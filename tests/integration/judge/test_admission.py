@@ -89,7 +89,7 @@ async def test_after_the_last_try_it_is_refused_and_can_be_put_back(judged: Clea
     async with worker(judged):
         await until(refused)
     row = await judged.memory.acting_as(PERSON).quarantine_row(receipt.id, group="g")
-    assert [one.check for one in row.verdicts] == list(judged.settings.filter_checks)
+    assert [one.check for one in row.verdicts] == list(judged.settings.ingress_checks)
     assert row.verdicts[-1].outcome is Outcome.FAIL
     assert row.attempts == 3
     assert row.next_try_at is None

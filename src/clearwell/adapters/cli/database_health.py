@@ -77,10 +77,10 @@ async def check_ingress(examination: Examination, overview: Overview, *, everywh
         return
     refused, admitted = summary.admissions[Admission.REFUSED], summary.admissions[Admission.ADMITTED]
     if not refused:
-        examination.findings.good("filter", "doctor_filter_none", admitted=admitted)
+        examination.findings.good("ingress", "doctor_ingress_none", admitted=admitted)
         return
     tell = examination.findings.mind if refused > admitted else examination.findings.good
-    tell("filter", "doctor_filter", **_ingress_params(examination, summary), refused=refused, admitted=admitted)
+    tell("ingress", "doctor_ingress", **_ingress_params(examination, summary), refused=refused, admitted=admitted)
 
 
 def _ingress_params(examination: Examination, summary: IngressSummary) -> dict[str, object]:

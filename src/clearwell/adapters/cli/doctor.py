@@ -151,7 +151,7 @@ async def check_judge(settings: Settings, findings: Findings) -> None:
 
 
 def _note_absence(settings: Settings, findings: Findings) -> None:
-    if settings.require_self_consistency and IngressCheck.SELF_CONSISTENCY in settings.filter_checks:
+    if settings.require_self_consistency and IngressCheck.SELF_CONSISTENCY in settings.ingress_checks:
         findings.bad("judge", "doctor_judge_missing")
     else:
         findings.good("judge", "doctor_judge_none")
@@ -161,7 +161,7 @@ async def _ask_judge(judge: LLMJudge, settings: Settings, findings: Findings) ->
     started = time.perf_counter()
     judgement = await judge.judge(findings.terminal.words("doctor_judge_text"))
     params = {"model": judge.model, "seconds": f"{time.perf_counter() - started:.2f}"}
-    if IngressCheck.SELF_CONSISTENCY not in settings.filter_checks:
+    if IngressCheck.SELF_CONSISTENCY not in settings.ingress_checks:
         findings.mind("judge", "doctor_judge_unused", **params)
     elif not judgement.consistent:
         findings.mind("judge", "doctor_judge_objects", **params)

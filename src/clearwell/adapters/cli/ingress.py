@@ -83,9 +83,9 @@ def counts(group: Group, as_json: AsJson = False) -> None:
 
 def _show_counts(counts: Sequence[IngressCountView], terminal: Terminal) -> None:
     """A row for each agent and check, a column for each outcome that there is."""
-    from clearwell.settings import FILTER_STAGES
+    from clearwell.settings import CHECK_STAGES
 
-    order = [IngressCheck.GROUP, IngressCheck.NODE_TYPE, *(check for stage in FILTER_STAGES for check in stage)]
+    order = [IngressCheck.GROUP, IngressCheck.NODE_TYPE, *(check for stage in CHECK_STAGES for check in stage)]
     outcomes = [outcome for outcome in Outcome if outcome in {count.outcome for count in counts}]
     numbers = {(count.agent_id, count.check, count.outcome): count.count for count in counts}
     places: dict[str, int] = {check: place for place, check in enumerate(order)}

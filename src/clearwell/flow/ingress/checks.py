@@ -360,7 +360,7 @@ def complete_verdicts(verdicts: Sequence[Verdict], settings: Settings) -> list[V
         *verdicts,
         *(
             Verdict(check=check, outcome=Outcome.NOT_CHECKED, reason="verdict_after", params={"after": last})
-            for check in settings.filter_checks
+            for check in settings.ingress_checks
             if check not in given
         ),
     ]

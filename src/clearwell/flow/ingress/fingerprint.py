@@ -7,7 +7,7 @@ from typing import Final
 from clearwell.settings import Settings
 
 DECIDE: Final = (
-    "filter_checks", "confidence_threshold", "require_confidence", "min_width", "refuse_instructions",
+    "ingress_checks", "confidence_threshold", "require_confidence", "min_width", "refuse_instructions",
     "require_substance", "duplicate_similarity",
     "conflict_similarity", "near_rejected_similarity", "echo_coverage", "recall_seconds", "node_policies",
     "require_self_consistency", "working_ttl_seconds", "working_size", "working_agent_share",

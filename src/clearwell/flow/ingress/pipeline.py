@@ -58,7 +58,7 @@ class IngressPipeline:
         )
         if refusal := checks.check_node_type(capture, self._settings):
             return replace(candidate, verdicts=(refusal,))
-        for name in self._settings.filter_checks:
+        for name in self._settings.ingress_checks:
             if name in checks.TEXT_CHECKS and not candidate.failed:
                 candidate = _add_verdict(candidate, checks.TEXT_CHECKS[name](candidate, self._settings))
         return candidate
@@ -119,19 +119,19 @@ class IngressPipeline:
         return await offload(len(candidate.own.text) + known.size, self._run_group_checks, candidate, known)
 
     def _run_group_checks(self, candidate: Candidate, known: Known) -> Candidate:
-        for name in self._settings.filter_checks:
+        for name in self._settings.ingress_checks:
             if name in checks.GROUP_CHECKS and not candidate.failed:
                 verdict = checks.GROUP_CHECKS[name](candidate, known, self._comparison, self._settings)
                 candidate = _add_verdict(candidate, verdict)
         return candidate
 
     def awaits_judge(self, candidate: Candidate) -> bool:
-        wanted = IngressCheck.SELF_CONSISTENCY in self._settings.filter_checks and self._judged
+        wanted = IngressCheck.SELF_CONSISTENCY in self._settings.ingress_checks and self._judged
         return wanted and not candidate.failed and candidate.judgement is None and candidate.given_up is None
 
     def conclude(self, candidate: Candidate) -> Candidate:
         """The last check, and a verdict for each that was not reached."""
-        if not candidate.failed and IngressCheck.SELF_CONSISTENCY in self._settings.filter_checks:
+        if not candidate.failed and IngressCheck.SELF_CONSISTENCY in self._settings.ingress_checks:
             verdict = candidate.given_up or checks.check_self_consistency(candidate.judgement, self._settings)
             candidate = _add_verdict(candidate, verdict)
         return replace(candidate, verdicts=checks.complete_verdicts(candidate.verdicts, self._settings))

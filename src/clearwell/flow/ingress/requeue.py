@@ -10,7 +10,7 @@ from clearwell.flow.idempotency import run_once
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.ports import AdmissionStore, IdempotencyStore
 from clearwell.records import Admission, EventType, IdempotencyKey, Json, Principal, Requeued, Right
-from clearwell.settings import FILTER_STAGES
+from clearwell.settings import CHECK_STAGES
 from clearwell.vocabulary import AuditAction, IngressCheck
 
 AT_ONCE = 500
@@ -18,7 +18,7 @@ REFUSERS = (
     "judge_gave_up",
     "admission_failed",
     IngressCheck.NODE_TYPE,
-    *(check for stage in FILTER_STAGES for check in stage),
+    *(check for stage in CHECK_STAGES for check in stage),
 )
 """Rows can be requeued together by the check that refused them, or by one of these two reasons: the judge never
 answered, or the admission itself failed."""
