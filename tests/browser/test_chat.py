@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 from playwright.async_api import expect
 
-from clearwell.middleware.nodes import NodeRun
+from clearwell.middleware.nodes import NodeExecution
 from clearwell.records import NewCapture
 from tests.browser.conftest import Console
 
@@ -34,7 +34,7 @@ async def say(
     topic: str | None = None,
 ) -> UUID:
     started_at = BEGIN + timedelta(seconds=began or 0)
-    run = {} if began is None else NodeRun(started_at=started_at, given=tuple(given)).to_metadata()
+    run = {} if began is None else NodeExecution(started_at=started_at, given=tuple(given)).to_metadata()
     said = NewCapture(
         content=content,
         group_id=group,

@@ -17,7 +17,7 @@ import pytest
 from clearwell.clock import TimeOrderedIds
 from clearwell.errors import ConfigurationError, Unavailable
 from clearwell.middleware import MemoryMiddleware, Node, Session
-from clearwell.middleware.segments import FRAME, Segment, decode_capture, encode_capture, name_segment
+from clearwell.middleware.segments import FRAME, SegmentFile, decode_capture, encode_capture, name_segment
 from clearwell.middleware.spool import Spool, read_spool
 from clearwell.middleware.spool_folder import AHEAD, SpoolFolder
 from clearwell.records import NewCapture
@@ -285,15 +285,15 @@ def test_a_removed_folder_is_not_taken_over(tmp_path: Path) -> None:
 
 
 def test_a_short_write_leaves_the_segment_as_it_was(tmp_path: Path) -> None:
-    segment = Segment(tmp_path / name_segment(1))
+    segment = SegmentFile(tmp_path / name_segment(1))
     segment.append(1, b"{}")
     size = segment.size
     code = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from clearwell.middleware.segments import Segment\n"
+        "from clearwell.middleware.segments import SegmentFile\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "segment = Segment.read(Path(sys.argv[1]))\n"
+        "segment = SegmentFile.read(Path(sys.argv[1]))\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (segment.size + 20, -1))\n"
         "try:\n"
         "    segment.append(2, b'x' * 100)\n"

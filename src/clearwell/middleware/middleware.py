@@ -25,8 +25,8 @@ from clearwell.middleware.nodes import (
     QUESTION_FIELDS,
     Node,
     NodeContext,
+    NodeExecution,
     NodeProblem,
-    NodeRun,
     Session,
     make_capture,
     read_question,
@@ -100,7 +100,7 @@ class MemoryMiddleware:
         self._skip_until = 0.0
         self._last_problem: NodeProblem | None = None
         self._prefetched: dict[tuple[object, ...], asyncio.Task[NodeContext]] = {}
-        self._runs: dict[tuple[str | None, str | None, str | None], NodeRun] = {}
+        self._runs: dict[tuple[str | None, str | None, str | None], NodeExecution] = {}
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -153,14 +153,14 @@ class MemoryMiddleware:
         injection = find_policy(node.type, self._policies).inject
         started_at = self._clock.now()
         if injection is Injection.NOTHING:
-            self._note_run(session, node, NodeRun(started_at=started_at))
+            self._note_run(session, node, NodeExecution(started_at=started_at))
             return NodeContext()
         prefetched = self._prefetched.pop(_identify_read(session, node), None)
         context = await (self._read_or_fail(session, node, injection) if prefetched is None else prefetched)
-        self._note_run(session, node, NodeRun(started_at=started_at, given=context.ids))
+        self._note_run(session, node, NodeExecution(started_at=started_at, given=context.ids))
         return context
 
-    def _note_run(self, session: Session, node: Node, run: NodeRun) -> None:
+    def _note_run(self, session: Session, node: Node, run: NodeExecution) -> None:
         """Keep what is captured with the output. Of nodes without an output only the last ones are kept."""
         while len(self._runs) >= MAX_RUNS:
             self._runs.pop(next(iter(self._runs)))

@@ -101,7 +101,7 @@ class NodeContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRun:
+class NodeExecution:
     """What the middleware knows of an execution: when it began, and the ids of the memories that the node was given.
 
     It is captured in the metadata under ``run``, so that a meeting can be shown as it was.
@@ -141,7 +141,7 @@ def make_capture(
     at: datetime,
     default_group: str | None = None,
     reason: str | None = None,
-    run: NodeRun | None = None,
+    run: NodeExecution | None = None,
 ) -> NewCapture | None:
     """The capture of an output, or None if the output has no content.
 

@@ -34,7 +34,7 @@ class Frame:
     end: int
 
 
-class Segment:
+class SegmentFile:
     """One file. ``last`` is the highest number in it, ``size`` the length of its valid part."""
 
     def __init__(self, path: Path) -> None:
@@ -44,7 +44,7 @@ class Segment:
         self._descriptor: int | None = None
 
     @classmethod
-    def read(cls, path: Path) -> "Segment":
+    def read(cls, path: Path) -> "SegmentFile":
         """Read a segment of an ended process up to the first frame that is not whole."""
         segment = cls(path)
         for frame in segment.frames():

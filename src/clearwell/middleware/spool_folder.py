@@ -20,7 +20,7 @@ from typing import Final
 import structlog
 
 from clearwell.middleware.backlog import QueuedCapture
-from clearwell.middleware.segments import PRIVATE, SUFFIX, Segment, decode_capture, encode_capture, name_segment
+from clearwell.middleware.segments import PRIVATE, SUFFIX, SegmentFile, decode_capture, encode_capture, name_segment
 from clearwell.records import NewCapture
 
 if sys.platform != "win32":
@@ -50,9 +50,9 @@ class SpoolFolder:
         self._segments = [segment for segment in _read_segments(path) if segment.last > self._cursor]
         self._last = max([self._cursor, *(segment.last for segment in self._segments)])
         self._read_to = self._cursor
-        self._place: tuple[Segment, int] | None = None
+        self._place: tuple[SegmentFile, int] | None = None
         self._ahead: deque[QueuedCapture] = deque()
-        self._unsynced: list[Segment] = []
+        self._unsynced: list[SegmentFile] = []
 
     @classmethod
     def create(cls, path: Path, *, max_bytes: int) -> "SpoolFolder":
@@ -137,13 +137,13 @@ class SpoolFolder:
         self.advance(self._last)
         self.close()
 
-    def _open_segment(self, length: int) -> Segment:
+    def _open_segment(self, length: int) -> SegmentFile:
         """The segment to write to: the last one, or a new one if that is full."""
         if self._segments and self._segments[-1].size + length <= self._segment_bytes:
             return self._segments[-1]
         if self._segments:
             self._unsynced.append(self._segments[-1])
-        self._segments.append(Segment(self.path / name_segment(self._last + 1)))
+        self._segments.append(SegmentFile(self.path / name_segment(self._last + 1)))
         return self._segments[-1]
 
     def _read_more(self) -> None:
@@ -181,8 +181,8 @@ def count_waiting(path: Path) -> tuple[int, int, datetime | None]:
     return count, size, oldest
 
 
-def _read_segments(path: Path) -> list[Segment]:
-    return [Segment.read(inner) for inner in sorted(path.glob(f"*{SUFFIX}"))]
+def _read_segments(path: Path) -> list[SegmentFile]:
+    return [SegmentFile.read(inner) for inner in sorted(path.glob(f"*{SUFFIX}"))]
 
 
 def _read_cursor(descriptor: int) -> int:

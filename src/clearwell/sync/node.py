@@ -11,7 +11,7 @@ class WorkflowNode(Protocol):
     """A node of the library: the memory-retrieval node or the fact-check node."""
 
     async def run(self, state: Mapping[str, object]) -> NodeRun:
-        """Run the node on a state."""
+        """Run on a state. Errors become events."""
         ...
 
 

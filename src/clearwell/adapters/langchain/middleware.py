@@ -25,13 +25,13 @@ AGENT: Final = "agent"
 """The name of an agent that has none."""
 
 
-class MemoryState(AgentState[Any]):
+class ContextState(AgentState[Any]):
     """The state of an agent with the context of this run. It is neither input, output nor part of a checkpoint."""
 
     clearwell_context: NotRequired[Annotated[str, UntrackedValue, PrivateStateAttr]]
 
 
-class ClearwellMiddleware(AgentMiddleware[MemoryState, Any, Any]):
+class ClearwellMiddleware(AgentMiddleware[ContextState, Any, Any]):
     """Memory for an agent: ``create_agent(model, tools, middleware=[ClearwellMiddleware(middleware)])``.
 
     Before the agent runs, memory is read for the last message of the user. The model gets it as data in a user message
@@ -42,7 +42,7 @@ class ClearwellMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     ``agent_id`` is the name of the agent by default.
     """
 
-    state_schema = MemoryState
+    state_schema = ContextState
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class ClearwellMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     # before the agent
 
-    def before_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ARG002
+    def before_agent(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ARG002
         return {"clearwell_context": self._read(state["messages"])}
 
-    async def abefore_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ARG002
+    async def abefore_agent(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ARG002
         return {"clearwell_context": await self._read_async(state["messages"])}
 
     # around the model
@@ -106,10 +106,10 @@ class ClearwellMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     # after the agent
 
-    def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> None:  # noqa: ARG002
+    def after_agent(self, state: ContextState, runtime: Runtime[Any]) -> None:  # noqa: ARG002
         self._capture(find_answer(state))
 
-    async def aafter_agent(self, state: MemoryState, runtime: Runtime[Any]) -> None:  # noqa: ARG002
+    async def aafter_agent(self, state: ContextState, runtime: Runtime[Any]) -> None:  # noqa: ARG002
         self._capture(find_answer(state))
 
     # memory
@@ -157,7 +157,7 @@ class ClearwellMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return Node(name, agent_id=name)
 
 
-def find_answer(state: MemoryState) -> str:
+def find_answer(state: ContextState) -> str:
     """What the agent answered at the end: a text, or the structured response as JSON. Empty if it did not answer."""
     last = next((one for one in reversed(state["messages"]) if isinstance(one, AIMessage | HumanMessage)), None)
     if isinstance(last, AIMessage) and not last.tool_calls and read_text(last).strip():

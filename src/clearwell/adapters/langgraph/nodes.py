@@ -19,7 +19,7 @@ from clearwell.flow.factcheck.node import RESULT, TEXT
 from clearwell.messages import Language
 from clearwell.middleware import MemoryMiddleware, Node, Session
 from clearwell.middleware.bridge import MiddlewareBridge
-from clearwell.records import NodeRun
+from clearwell.sync.node import WorkflowNode
 
 log = structlog.get_logger(__name__)
 RESULT_SUFFIX: Final = "_result"
@@ -61,14 +61,6 @@ def fact_check(
     scope = NodeScope(group=group or middleware.group, node_type=FACT_CHECK)
     node = _FactCheckNode(MiddlewareBridge(middleware), scope, middleware, tuple(claims), channel)
     return RunnableLambda(node.run, afunc=node.run_async, name=FACT_CHECK)
-
-
-class WorkflowNode(Protocol):
-    """A node of the library."""
-
-    async def run(self, state: Mapping[str, object]) -> NodeRun:
-        """Run on a state. Errors become events."""
-        ...
 
 
 @runtime_checkable

@@ -42,7 +42,7 @@ from clearwell.sync.face import find_counterpart, find_loop_thread
 from clearwell.sync.memory import SyncMemoryManager
 
 log = structlog.get_logger(__name__)
-Scope: TypeAlias = tuple[str | None, str | None]
+RunIds: TypeAlias = tuple[str | None, str | None]
 """The session and the agent that put something."""
 
 
@@ -90,20 +90,20 @@ class ClearwellStore(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations. Reads see what was there before the writes of the batch."""
-        return self._bridge.call_sync(self._run, list(ops), _read_scope())
+        return self._bridge.call_sync(self._run, list(ops), _read_run_ids())
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations. Reads see what was there before the writes of the batch."""
-        return await self._bridge.call(self._run, list(ops), _read_scope())
+        return await self._bridge.call(self._run, list(ops), _read_run_ids())
 
-    async def _run(self, ops: Sequence[Op], scope: Scope) -> list[Result]:
+    async def _run(self, ops: Sequence[Op], run_ids: RunIds) -> list[Result]:
         for op in ops:
             validate_op_namespace(op)
         puts = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
         for namespace, _ in puts:
             self._require_writable(namespace)
         results = [await self._read(op) for op in ops]
-        await self._write(list(puts.values()), scope)
+        await self._write(list(puts.values()), run_ids)
         return results
 
     async def _read(self, op: Op) -> Result:
@@ -175,9 +175,9 @@ class ClearwellStore(BaseStore):
             raise NotAllowed("store_verified_read_only", group=place.group)
         self._groups.add(place.group)
 
-    async def _write(self, puts: Sequence[PutOp], scope: Scope) -> None:
+    async def _write(self, puts: Sequence[PutOp], run_ids: RunIds) -> None:
         news = [
-            make_capture(put.namespace[0], put.key, put.value, session_id=scope[0], agent_id=scope[1])
+            make_capture(put.namespace[0], put.key, put.value, session_id=run_ids[0], agent_id=run_ids[1])
             for put in puts
             if put.value is not None
         ]
@@ -201,7 +201,7 @@ class ClearwellStore(BaseStore):
             raise NotAllowed("store_delete_not_allowed", group=place.group, id=found.value["id"]) from error
 
 
-def _read_scope() -> Scope:
+def _read_run_ids() -> RunIds:
     """The session and the node of the run that calls, if a graph runs."""
     config = var_child_runnable_config.get() or {}
     return read_session_id(config), read_node_name(config)

@@ -13,7 +13,7 @@ from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import BuiltContext, CaptureReceipt, MemoryOrigin, NewCapture, Retrieval, VerifiedMemory
 
 
-class AgentMemory(Protocol):
+class ToolMemory(Protocol):
     """What the tools do with a memory: ``MemoryManager`` of an agent, or ``AsyncClient``."""
 
     async def capture(self, new: NewCapture, *, wait: bool = False) -> CaptureReceipt: ...
@@ -40,7 +40,7 @@ class Defaults:
 class Caller:
     """Who calls. ``url`` is the address of the server on which a person can review, if there is one."""
 
-    memory: AgentMemory
+    memory: ToolMemory
     defaults: Defaults = Defaults()
     url: str | None = None
 

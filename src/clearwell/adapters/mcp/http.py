@@ -14,7 +14,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
-from clearwell.adapters.mcp.caller import AgentMemory, Caller, Defaults
+from clearwell.adapters.mcp.caller import Caller, Defaults, ToolMemory
 from clearwell.adapters.mcp.server import MemoryServer, create_server
 from clearwell.messages import Language
 
@@ -58,7 +58,7 @@ class McpApplication:
             await ended.wait()
 
     async def answer(
-        self, scope: Scope, receive: Receive, send: Send, *, memory: AgentMemory, language: Language, url: str
+        self, scope: Scope, receive: Receive, send: Send, *, memory: ToolMemory, language: Language, url: str
     ) -> None:
         """Answer one request of the caller whose memory this is. Its address may name a group, agent and session."""
         caller = Caller(memory=memory, defaults=_read_defaults(scope), url=url)

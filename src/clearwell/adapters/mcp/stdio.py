@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from mcp.server.mcpserver import Context
 
-from clearwell.adapters.mcp.caller import AgentMemory, Caller, Defaults
+from clearwell.adapters.mcp.caller import Caller, Defaults, ToolMemory
 from clearwell.adapters.mcp.server import create_server
 from clearwell.errors import ClearwellError, Unavailable
 from clearwell.messages import Language
@@ -18,7 +18,7 @@ from clearwell.messages import Language
 log = structlog.get_logger(__name__)
 STANDARD_INPUT = 0
 CHUNK_BYTES = 65_536
-OpenMemory = Callable[[], AbstractAsyncContextManager[tuple[AgentMemory, str | None]]]
+OpenMemory = Callable[[], AbstractAsyncContextManager[tuple[ToolMemory, str | None]]]
 """Opens the memory of an agent, with the address of its server if there is one."""
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final, NoReturn, Protocol, Self
 from uuid import UUID
 
 from clearwell.adapters.mem0.messages import Messages, make_captures
+from clearwell.adapters.mem0.owner import MemoryOwner, Selection, read_id, read_owner, read_selection
 from clearwell.adapters.mem0.results import Result, make_added, make_found, make_read
-from clearwell.adapters.mem0.scope import Scope, Selection, read_id, read_scope, read_selection
 from clearwell.errors import ClearwellError, ConfigurationError, InvalidInput, NotAllowed, NotFound
 from clearwell.flow.retrieval.options import MAX_RESULTS, RetrieveOptions
 from clearwell.messages import Language
@@ -117,8 +117,8 @@ class AsyncMemory:
         if infer:
             raise InvalidInput("mem0_infer", field="infer")
         ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        scope = read_scope(ids, group=self._group, example='add(…, user_id="alice")')
-        news = make_captures(messages, scope, metadata)
+        owner = read_owner(ids, group=self._group, example='add(…, user_id="alice")')
+        news = make_captures(messages, owner, metadata)
         receipts = await (await self._open()).capture_many(news, wait=True)
         return {"results": [self._make_added(new, receipt) for new, receipt in zip(news, receipts, strict=True)]}
 
@@ -141,7 +141,7 @@ class AsyncMemory:
         options = RetrieveOptions(
             relevance_threshold=threshold, hot_threshold=threshold, **_limit(selection, top_k), cold_limit=top_k
         )
-        return await self._retrieve(query, selection.scope, options, top_k, scored=True)
+        return await self._retrieve(query, selection.owner, options, top_k, scored=True)
 
     async def get_all(
         self,
@@ -158,7 +158,7 @@ class AsyncMemory:
         ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         selection = read_selection(filters, ids, group=self._group, method="get_all")
         options = RetrieveOptions(recent=MAX_RESULTS, sources=[Source.HOT], **_limit(selection, top_k))
-        return await self._retrieve("", selection.scope, options, top_k, scored=False)
+        return await self._retrieve("", selection.owner, options, top_k, scored=False)
 
     async def get(self, memory_id: str) -> Result | None:
         """Read one result again by its id. Returns None if there is none any more."""
@@ -215,10 +215,10 @@ class AsyncMemory:
             return self._memory
 
     async def _retrieve(
-        self, query: str, scope: Scope, options: RetrieveOptions, top_k: int, *, scored: bool
+        self, query: str, owner: MemoryOwner, options: RetrieveOptions, top_k: int, *, scored: bool
     ) -> Result:
-        found = await (await self._open()).retrieve(query, group=scope.group, options=options)
-        items = [item for item in found.items if _matches(item, scope)][:top_k]
+        found = await (await self._open()).retrieve(query, group=owner.group, options=options)
+        items = [item for item in found.items if _matches(item, owner)][:top_k]
         results = [make_found(item, default_group=self._group, scored=scored) for item in items]
         return {"results": results, **({"degraded": list(found.degraded)} if found.degraded else {})}
 
@@ -240,16 +240,16 @@ def _limit(selection: Selection, top_k: int) -> dict[str, Any]:
     return {
         "max_results": MAX_RESULTS,
         "hot_limit": MAX_RESULTS,
-        "agent_id": selection.scope.agent_id,
-        "session_id": selection.scope.session_id,
+        "agent_id": selection.owner.agent_id,
+        "session_id": selection.owner.session_id,
         "filters": selection.conditions,
         "max_chars": 0,
     }
 
 
-def _matches(item: ContextItem, scope: Scope) -> bool:
+def _matches(item: ContextItem, owner: MemoryOwner) -> bool:
     """Whether an agent asked for this: what it said itself, and what a person has verified, whoever said it."""
-    return item.verified or scope.agent_id is None or item.agent_id == scope.agent_id
+    return item.verified or owner.agent_id is None or item.agent_id == owner.agent_id
 
 
 def _refuse_arguments(method: str, unsupported: Mapping[str, object]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 
-from clearwell.adapters.mem0.scope import Scope
+from clearwell.adapters.mem0.owner import MemoryOwner
 from clearwell.errors import InvalidInput
 from clearwell.records import Json, NewCapture
 
@@ -15,7 +15,7 @@ NODE_TYPES: Final = {"assistant": "agent"}
 """Other roles are node types of their own; a ``tool`` is one already."""
 
 
-def make_captures(messages: Messages, scope: Scope, metadata: Mapping[str, Any] | None) -> list[NewCapture]:
+def make_captures(messages: Messages, owner: MemoryOwner, metadata: Mapping[str, Any] | None) -> list[NewCapture]:
     """One capture for each message with a text, except for those of the system. Raises InvalidInput if there is none.
 
     A text alone is a message of the user.
@@ -23,11 +23,11 @@ def make_captures(messages: Messages, scope: Scope, metadata: Mapping[str, Any] 
     captures = [
         NewCapture(
             content=text,
-            group_id=scope.group,
-            session_id=scope.session_id,
+            group_id=owner.group,
+            session_id=owner.session_id,
             node_id=role,
             node_type=NODE_TYPES.get(role, role),
-            agent_id=scope.agent_id,
+            agent_id=owner.agent_id,
             metadata=cast(dict[str, Json], {**(metadata or {}), ROLE: role, **({ACTOR: name} if name else {})}),
         )
         for role, name, text in _read_messages(messages)

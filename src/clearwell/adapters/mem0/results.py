@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from clearwell.adapters.mem0.messages import ACTOR, ROLE
-from clearwell.adapters.mem0.scope import make_id
+from clearwell.adapters.mem0.owner import make_id
 from clearwell.messages import Language
 from clearwell.records import (
     Admission,

@@ -21,7 +21,7 @@ OF_OUTPUTS = {Flag.SELF_CONSISTENCY_NOT_CHECKED, Flag.CONFLICT, Flag.CONTRADICTI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class InboxPosition:
     """What the address of the inbox says: which insights are listed, and which one is open."""
 
     state: InsightState = InsightState.PENDING
@@ -31,7 +31,7 @@ class Place:
     at: UUID | None = None
 
     @classmethod
-    def read(cls, query: str) -> "Place":
+    def read(cls, query: str) -> "InboxPosition":
         """Read a query string. What is not valid in it is left out."""
         values = dict(parse_qsl(query))
         state = values.get("state", "")
@@ -45,7 +45,7 @@ class Place:
 
     @property
     def query(self) -> str:
-        """The query string of this place."""
+        """The query string of this position."""
         values = {"q": self.q, "flag": self.flag, "agent": self.agent, "at": str(self.at or "")}
         if self.state is not InsightState.PENDING:
             values["state"] = self.state
@@ -56,7 +56,7 @@ class Place:
         """Whether insights of this state are left out."""
         return bool(self.q or self.flag or self.agent)
 
-    def move(self, at: UUID | None) -> "Place":
+    def move(self, at: UUID | None) -> "InboxPosition":
         return replace(self, at=at)
 
     def lists(self, insight: InsightView) -> bool:
@@ -72,9 +72,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbox:
-    """The insights of a place and the dossier of the open one."""
+    """The insights of a position and the dossier of the open one."""
 
-    place: Place
+    position: InboxPosition
     insights: Sequence[InsightView]
     flags: Sequence[str]
     agents: Sequence[str]
@@ -139,15 +139,17 @@ class Inbox:
         return [insight for insight in self.insights if self.open is None or insight.id != self.open.id]
 
 
-async def read_inbox(request: ConsoleRequest, group: str, place: Place, following: UUID | None = None) -> Inbox:
-    """Read what a place shows. An insight that is named by its id is open even if the list leaves it out."""
-    found = await request.review.insights(group=group, state=place.state, limit=MAX_INSIGHTS)
+async def read_inbox(
+    request: ConsoleRequest, group: str, position: InboxPosition, following: UUID | None = None
+) -> Inbox:
+    """Read what a position shows. An insight that is named by its id is open even if the list leaves it out."""
+    found = await request.review.insights(group=group, state=position.state, limit=MAX_INSIGHTS)
     views = [InsightView.from_record(insight, request.language) for insight in found]
-    listed = [view for view in views if place.lists(view)]
-    wanted = place.at or (listed[0].id if listed else None)
+    listed = [view for view in views if position.lists(view)]
+    wanted = position.at or (listed[0].id if listed else None)
     digests = await request.memory.digests(group=group, limit=1)
     return Inbox(
-        place=place.move(wanted),
+        position=position.move(wanted),
         insights=listed,
         flags=sorted({flag for view in views for flag in list_flags(view)}),
         agents=sorted({source.agent_id for view in views for source in view.sources if source.agent_id}),

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from clearwell.adapters.http.console.inbox import (
     Inbox,
-    Place,
+    InboxPosition,
     list_flags,
     list_warnings,
     read_dossier,
@@ -63,10 +63,10 @@ class Unsent:
 
 @router.get("/g/{group:path}/review")
 async def inbox(request: ConsoleRequest, group: str) -> Response:
-    place = Place.read(request.url.query)
+    position = InboxPosition.read(request.url.query)
     if request.headers.get("hx-target") == "insights":
-        return await _show(request, group, place, "review_list.html")
-    return await _show(request, group, place, "review_inbox.html" if request.is_fragment else "review.html")
+        return await _show(request, group, position, "review_list.html")
+    return await _show(request, group, position, "review_inbox.html" if request.is_fragment else "review.html")
 
 
 @router.get("/g/{group:path}/review/source/{log_id}")
@@ -90,7 +90,7 @@ async def changes(request: ConsoleRequest, group: str, insight_id: UUID, version
         version=version,
         last=last,
         by=None if last is None or last.by == request.caller.name else names.get(last.by, last.by),
-        place=Place(at=insight_id),
+        position=InboxPosition(at=insight_id),
     )
 
 
@@ -98,7 +98,7 @@ async def changes(request: ConsoleRequest, group: str, insight_id: UUID, version
 async def request_digest(request: ConsoleRequest, group: str) -> Response:
     await request.memory.request_digest(group=group)
     toast = Toast(code="console_digest_requested", params={})
-    return await _answer(request, group, Place.read(request.sent.get("back", "")), toast)
+    return await _answer(request, group, InboxPosition.read(request.sent.get("back", "")), toast)
 
 
 @router.post("/g/{group:path}/review/undo")
@@ -114,7 +114,7 @@ async def undo(request: ConsoleRequest, group: str) -> Response:
         decided=-len(undone),
         at=at,
     )
-    return await _answer(request, group, Place.read(request.sent.get("back", "")).move(at), toast)
+    return await _answer(request, group, InboxPosition.read(request.sent.get("back", "")).move(at), toast)
 
 
 @router.post("/g/{group:path}/review/bulk")
@@ -124,9 +124,11 @@ async def bulk(request: ConsoleRequest, group: str) -> Response:
     What is confirmed is what was shown: the form names the version of each insight.
     """
     action, chosen = _read_action(request), _read_chosen(request)
-    place = Place.read(request.sent.get("back", ""))
+    position = InboxPosition.read(request.sent.get("back", ""))
     if "confirmed" not in request.sent:
-        listed = {view.id: view for view in (await read_inbox(request, group, Place(state=place.state))).insights}
+        listed = {
+            view.id: view for view in (await read_inbox(request, group, InboxPosition(state=position.state))).insights
+        }
         views = [listed[one] for one in chosen if one in listed]
         wanted = [view for view in views if action is not Action.PROMOTE or not view.sides]
         return request.page(
@@ -158,13 +160,13 @@ async def bulk(request: ConsoleRequest, group: str) -> Response:
             if isinstance(result, ClearwellError)
         ],
     )
-    return await _answer(request, group, place.move(None), toast)
+    return await _answer(request, group, position.move(None), toast)
 
 
 @router.post("/g/{group:path}/review/{insight_id}")
 async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Response:
     """Decide on one insight, and show the next one."""
-    place = Place.read(request.sent.get("back", ""))
+    position = InboxPosition.read(request.sent.get("back", ""))
     version = request.sent.get("version", "")
     decision = _decision(request, _read_action(request), insight_id, int(version) if version.isdecimal() else None)
     following = read_id(request.sent.get("following", ""))
@@ -176,7 +178,7 @@ async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Respo
         why = await _explain(request, conflict)
         unsent = Unsent(why=why, action=decision.action, text=decision.text or decision.reason or "")
         toast = Toast(code="console_not_decided", params={}, problems=[why])
-        return await _answer(request, group, place.move(insight_id), toast, unsent=unsent, following=following)
+        return await _answer(request, group, position.move(insight_id), toast, unsent=unsent, following=following)
     toast = Toast(
         code=f"console_done_{result.status}",
         params={"text": _quote(decision.text or request.sent.get("quoted", ""), FIRST_WORDS)},
@@ -187,30 +189,30 @@ async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Respo
         disputed=len(result.conflicts_with),
     )
     return await _answer(
-        request, group, place.move(insight_id if decision.action is Action.MERGE else following), toast
+        request, group, position.move(insight_id if decision.action is Action.MERGE else following), toast
     )
 
 
 async def _show(
     request: ConsoleRequest,
     group: str,
-    place: Place,
+    position: InboxPosition,
     template: str,
     toast: Toast | None = None,
     *,
     unsent: Unsent | None = None,
     following: UUID | None = None,
 ) -> Response:
-    inbox = await read_inbox(request, group, place, following)
-    if place.at is not None and inbox.open is None:
-        inbox = await read_inbox(request, group, place.move(None))
+    inbox = await read_inbox(request, group, position, following)
+    if position.at is not None and inbox.open is None:
+        inbox = await read_inbox(request, group, position.move(None))
     if toast is not None and "text" not in toast.params:
         toast = replace(toast, params={**toast.params, "text": _quote_open(inbox)})
     return request.page(
         template,
         group=group,
         inbox=inbox,
-        place=inbox.place,
+        position=inbox.position,
         toast=toast,
         unsent=unsent,
         snooze_days=SNOOZE_DAYS,
@@ -222,7 +224,7 @@ async def _show(
 async def _answer(
     request: ConsoleRequest,
     group: str,
-    place: Place,
+    position: InboxPosition,
     toast: Toast,
     *,
     unsent: Unsent | None = None,
@@ -232,11 +234,11 @@ async def _answer(
 
     A decision that came too late is shown in either case, because what was written for it is in no other place.
     """
-    address = f"{page_url(group, 'review')}?{place.query}"
+    address = f"{page_url(group, 'review')}?{position.query}"
     if not request.is_fragment and unsent is None:
         return request.redirect(address)
     template = "review_inbox.html" if request.is_fragment else "review.html"
-    response = await _show(request, group, place, template, toast, unsent=unsent, following=following)
+    response = await _show(request, group, position, template, toast, unsent=unsent, following=following)
     response.headers["HX-Replace-Url"] = address
     return response
 

@@ -1,4 +1,4 @@
-"""Where something belongs: ``user_id`` is the group, ``agent_id`` the agent and ``run_id`` the session."""
+"""Whose a memory is: ``user_id`` is the group, ``agent_id`` the agent and ``run_id`` the session."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ LOGICAL: Final = ("OR", "NOT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class MemoryOwner:
     """The group, and the agent and the session if the caller named them."""
 
     group: str
@@ -24,18 +24,20 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What a search is limited to: a scope, and conditions on metadata."""
+    """What a search is limited to: an owner, and conditions on metadata."""
 
-    scope: Scope
+    owner: MemoryOwner
     conditions: list[Mapping[str, object]] | None
 
 
-def read_scope(ids: Mapping[str, object], *, group: str, example: str) -> Scope:
+def read_owner(ids: Mapping[str, object], *, group: str, example: str) -> MemoryOwner:
     """Read the ids of a call. Without ``user_id`` the group is ``group``. Raises InvalidInput if there is no id."""
     named = {name: str(value).strip() for name, value in ids.items() if value is not None}
     if not named:
         raise InvalidInput("mem0_no_scope", field="user_id", example=example)
-    return Scope(group=named.get("user_id", group), agent_id=named.get("agent_id"), session_id=named.get("run_id"))
+    return MemoryOwner(
+        group=named.get("user_id", group), agent_id=named.get("agent_id"), session_id=named.get("run_id")
+    )
 
 
 def read_selection(
@@ -45,9 +47,9 @@ def read_selection(
     conditions = list(_flatten(filters or {}))
     given = {name: value for name, value in conditions if name in IDS}
     named = {**given, **{name: value for name, value in ids.items() if value is not None}}
-    scope = read_scope(named, group=group, example=f'{method}(…, filters={{"user_id": "alice"}})')
+    owner = read_owner(named, group=group, example=f'{method}(…, filters={{"user_id": "alice"}})')
     rows = [row for name, value in conditions if name not in IDS for row in _read_rows(name, value)]
-    return Selection(scope=scope, conditions=rows or None)
+    return Selection(owner=owner, conditions=rows or None)
 
 
 def make_id(group: str, entry_id: UUID) -> str:
