@@ -36,7 +36,7 @@ def ensure_logs_configured() -> None:
 def _configure_structlog(language: Language, *, level: int, colors: bool) -> tuple[list[Processor], Processor]:
     """Configure structlog, and return what makes the lines of other libraries look the same."""
 
-    def in_words(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    def describe_event(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
         """Replace an event that is a message code by the message."""
         if event.get("event") in catalogue():
             event["event"] = say(event["event"], language, **event)
@@ -45,7 +45,7 @@ def _configure_structlog(language: Language, *, level: int, colors: bool) -> tup
     shared: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        in_words,
+        describe_event,
     ]
     renderer = structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=write_exception)
     structlog.configure(

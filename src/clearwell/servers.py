@@ -77,7 +77,7 @@ async def _run_bundled(server: EmbeddedServer) -> AsyncIterator[RunningServer]:
     """The server, started again whenever it ends before we do."""
     watching: asyncio.Task[None] | None = None
     try:
-        running = await _to_its_end(server.start)
+        running = await _wait_to_end(server.start)
         watching = asyncio.create_task(_watch(server, running.name), name=f"watch {running.name}")
         yield running
     finally:
@@ -94,12 +94,12 @@ async def _watch(server: EmbeddedServer, name: str) -> None:
             continue
         log.error("bundled server ended unexpectedly, restarting", name=name)
         try:
-            await _to_its_end(server.start)
+            await _wait_to_end(server.start)
         except EmbeddedStoreError as error:
             log.error("bundled server not restarted", name=name, reason=str(error))
 
 
-async def _to_its_end(work: Callable[[], T]) -> T:
+async def _wait_to_end(work: Callable[[], T]) -> T:
     """A thread cannot be interrupted: a caller that is cancelled waits for its end, or a server would stay behind."""
     task = asyncio.create_task(asyncio.to_thread(work))
     try:

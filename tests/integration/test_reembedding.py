@@ -170,7 +170,7 @@ async def test_a_killed_reembedding_goes_on_and_no_answer_is_ever_shorter(
         async with opened(settings, offline_embedder):
             pass
     async with open_overview_of(settings, url) as overview:
-        known, last = await overview.models(), await overview.last_reembedding()
+        known, last = await overview.read_models(), await overview.read_last_reembedding()
     assert OFFLINE_MODEL in known
     assert [*list_startable(known, last)] == [API_MODEL], "doctor judges by the same rule as serve"
     async with opened(by_api(settings, api)) as anew:

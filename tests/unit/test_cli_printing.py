@@ -53,7 +53,7 @@ def test_sizes_and_ages_are_in_the_largest_unit_that_fits() -> None:
 def test_findings_bring_their_advice_and_decide_on_health() -> None:
     findings = Findings(Terminal("en"))
     findings.good("schema", "doctor_schema", version=5)
-    findings.mind("persistence", "doctor_not_append_only", name="Redis")
+    findings.warn("persistence", "doctor_not_append_only", name="Redis")
     assert findings.healthy
     assert findings.found[0].advice is None
     assert findings.found[1].advice == "Set in the server: appendonly yes"

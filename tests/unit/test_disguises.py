@@ -7,7 +7,7 @@ import pytest
 
 from clearwell.flow.ingress.echo import remove_fences
 from clearwell.text.flags import find_flags
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.look_alikes import first_letters, letters
 from clearwell.text.normalisation import find_values, find_whole_values, normalise, normalise_first, remove_disguise
 
@@ -170,7 +170,7 @@ def test_a_value_of_two_sentences_and_one_with_digits_for_letters_are_found() ->
 )
 def test_hidden_characters_are_flagged_and_shown(text: str) -> None:
     assert "hidden_text" in find_flags(text, {})
-    assert "⟦U+" in escaped(text)
+    assert "⟦U+" in escape_hidden(text)
 
 
 @pytest.mark.parametrize(

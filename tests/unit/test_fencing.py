@@ -22,7 +22,7 @@ from clearwell.flow.context.fencing import (
 )
 from clearwell.flow.ingress.echo import FENCE, remove_fences
 from clearwell.records import ContextItem, Label, Layer, Scope, Source
-from clearwell.text.hidden_text import has_hidden_text, readable, strip_hidden
+from clearwell.text.hidden_text import has_hidden_text, make_readable, strip_hidden
 from clearwell.text.normalisation import normalise
 
 ID = UUID("01890000-0000-7000-8000-000000000001")
@@ -101,7 +101,7 @@ HOSTILE = st.lists(
 
 def folded(text: str) -> str:
     """As the most generous reader would take it."""
-    return readable(unicodedata.normalize("NFKC", text)).casefold()
+    return make_readable(unicodedata.normalize("NFKC", text)).casefold()
 
 
 def requires_harmless(text: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from clearwell.errors import InvalidInput, NotAllowed
 from clearwell.flow.context.retrieval_node import HistoryRetriever, NodeOptions, extract_query
-from clearwell.flow.ingress.policies import said_by
+from clearwell.flow.ingress.policies import describe_speakers
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import EventType, NodeEvent, NodeRun, Retrieval
 from tests.path import AGENT, LONG, OTHER, Path, said
@@ -184,8 +184,8 @@ async def test_what_the_node_gave_is_an_echo_when_it_is_repeated() -> None:
 
 
 def test_a_memory_tells_the_one_type_of_node_that_said_it() -> None:
-    assert said_by(["chair", "chair"]) == {"node_type": "chair"}
-    assert said_by(["agent"]) == said_by(["chair", "agent"]) == said_by([]) == {}
+    assert describe_speakers(["chair", "chair"]) == {"node_type": "chair"}
+    assert describe_speakers(["agent"]) == describe_speakers(["chair", "agent"]) == describe_speakers([]) == {}
 
 
 async def test_recent_needs_no_text_and_an_empty_history_says_why() -> None:

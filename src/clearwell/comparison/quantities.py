@@ -65,7 +65,7 @@ def _guard(unit: str) -> frozenset[str]:
     return frozenset(str(words("units")["not_before"].get(unit, "")))
 
 
-def measured(amount: float, unit: str, *, weak: bool = False) -> Value:
+def convert_to_base(amount: float, unit: str, *, weak: bool = False) -> Value:
     """Return an amount of a unit as a value in the base unit of its dimension."""
     dimension, size = units()[unit.strip(" -")]
     return Value(dimension, format_number(amount * size), number=amount, weak=weak)
@@ -87,10 +87,10 @@ def _version(found: ValueMatch) -> Value:
     long, short = found.groups
     if long:
         return Value("version", long)
-    return Value("count", _written(short or ""), number=float(short or 0))
+    return Value("count", _normalise_digits(short or ""), number=float(short or 0))
 
 
-def _written(digits: str) -> str:
+def _normalise_digits(digits: str) -> str:
     """Return digits in a uniform form. 3.10 stays, because it can be a version, but 2.0 becomes 2."""
     bare = digits.replace(",", "").removesuffix(".0")
     return bare if "." in bare and bare.endswith("0") else format_number(float(bare))
@@ -107,7 +107,7 @@ def _fraction(found: ValueMatch) -> Value | None:
     above, below, several, part, unit = found.groups
     if part:
         share = (1 if several == "a" else read_number(several or "")) / PARTS[part]
-        return measured(share, unit) if unit else _ratio(share)
+        return convert_to_base(share, unit) if unit else _ratio(share)
     counted, all_ = int(above or 0), int(below or 0)
     return _ratio(counted / all_) if counted < all_ else None
 
@@ -121,20 +121,20 @@ def _half_unit(found: ValueMatch) -> Value:
     unit = next(group for group in found.groups if group)
     if unit == "dozen":
         return _count(6)
-    return measured(0.5, {"月": "个月", "钟头": "小时"}.get(unit, unit))
+    return convert_to_base(0.5, {"月": "个月", "钟头": "小时"}.get(unit, unit))
 
 
 def _and_half(found: ValueMatch) -> Value | tuple[Value, int] | None:
     whole, unit, zh_counted, zh_unit, hour = found.groups
     if hour:
-        return measured(1.5, "hour")
+        return convert_to_base(1.5, "hour")
     name = {"月": "个月", "钟头": "小时"}.get(zh_counted or "", zh_counted or zh_unit or unit or "")
     amount = read_number(whole or "") + 0.5
     if name in SCALES:
         amount *= SCALES[name]
         of = _unit_at(found.text, found.end)
-        return (measured(amount, of), found.end + len(of)) if of else _count(amount)
-    return measured(amount, name) if name in units() else _count(amount)
+        return (convert_to_base(amount, of), found.end + len(of)) if of else _count(amount)
+    return convert_to_base(amount, name) if name in units() else _count(amount)
 
 
 def _half(_: ValueMatch) -> Value:
@@ -143,7 +143,7 @@ def _half(_: ValueMatch) -> Value:
 
 def _money(found: ValueMatch) -> Value:
     currency, digits, scale = found.groups
-    return measured(read_number(digits or "") * SCALES.get((scale or "").strip(" -"), 1), currency or "")
+    return convert_to_base(read_number(digits or "") * SCALES.get((scale or "").strip(" -"), 1), currency or "")
 
 
 def _spoken_money(found: ValueMatch) -> Value:
@@ -151,7 +151,7 @@ def _spoken_money(found: ValueMatch) -> Value:
     whole, tenths, hundredths, rest, tenths_alone, hundredths_alone = found.groups
     parts = (whole, tenths or rest or tenths_alone, hundredths or hundredths_alone)
     amount = sum(read_number(part) / 10**place for place, part in enumerate(parts) if part)
-    return measured(amount, "元")
+    return convert_to_base(amount, "元")
 
 
 def _en_ordinal(found: ValueMatch) -> Value:
@@ -181,7 +181,7 @@ def _a_unit(found: ValueMatch) -> Value | None:
     after = found.text[found.start : found.start + 24].split(unit, 1)[-1].lstrip()
     if not found.follows(_LASTING) and not _LATER.match(after):
         return None
-    return measured(1, unit, weak=True)
+    return convert_to_base(1, unit, weak=True)
 
 
 def _quantity(found: ValueMatch) -> tuple[Value, int] | None:
@@ -192,14 +192,14 @@ def _quantity(found: ValueMatch) -> tuple[Value, int] | None:
     unit = _unit_at(found.text, found.end)
     decade = unit == "s" and re.fullmatch(r"(?:19|20)\d0", text)
     if unit and not decade:
-        return measured(amount, unit, weak=text == "一"), found.end + len(unit)
+        return convert_to_base(amount, unit, weak=text == "一"), found.end + len(unit)
     blank = found.text[found.end : found.end + 1] == " " and found.text[found.end + 1 : found.end + 2] in _MEASURE
     end = found.end + blank
     after = found.text[end : end + 1]
     if after.isascii() and (after.isalpha() or after == "_"):
         return None
     if text[0].isdigit() and not scale:
-        value = Value("count", ("-" if minus else "") + _written(text), number=amount)
+        value = Value("count", ("-" if minus else "") + _normalise_digits(text), number=amount)
     else:
         if text == "一" and after == "倍":
             return _count(2), end + 1

@@ -33,7 +33,7 @@ def is_reordered(new: Features, known: Features) -> bool:
         return False
     if Counter(_clauses(new, slice(None))) == Counter(_clauses(known, slice(None))):
         return True
-    part = _unlike_part(mine, theirs)
+    part = _find_difference(mine, theirs)
     if Counter(_clauses(new, part)) == Counter(_clauses(known, part)):
         return True
     middle, other = mine[part], theirs[part]
@@ -42,7 +42,7 @@ def is_reordered(new: Features, known: Features) -> bool:
 
 def find_changed_sequence(new: Features, known: Features) -> FacetChange | None:
     """Find items in another order, if the text before them says that the order matters."""
-    part = _unlike_part(new.signed, known.signed)
+    part = _find_difference(new.signed, known.signed)
     mine, theirs = new.compared[part], known.compared[part]
     if len({token.clause for token in mine}) < 2 or not _SEQUENCE.search(new.text[: mine[0].start]):
         return None
@@ -54,7 +54,7 @@ def _clauses(text: Features, part: slice) -> list[tuple[str, ...]]:
     return [tuple(key for _, key in clause) for _, clause in groupby(words, key=lambda word: word[0].clause)]
 
 
-def _unlike_part(mine: Sequence[str], theirs: Sequence[str]) -> slice:
+def _find_difference(mine: Sequence[str], theirs: Sequence[str]) -> slice:
     """Return the part of two sequences of equal length without their common beginning and end."""
     unlike = [at for at, (one, other) in enumerate(zip(mine, theirs, strict=True)) if one != other]
     return slice(unlike[0], unlike[-1] + 1) if unlike else slice(0, 0)
@@ -76,7 +76,7 @@ def _swapped_parts(sides: Sides) -> FacetChange | None:
     mine, theirs = sides.new.sequence, sides.known.sequence
     if len(mine) != len(theirs):
         return None
-    part = _unlike_part(mine, theirs)
+    part = _find_difference(mine, theirs)
     mine, theirs = mine[part], theirs[part]
     if len(mine) > _LONGEST_SWAPPED or Counter(mine) != Counter(theirs):
         return None

@@ -19,7 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from clearwell.embedded.folders import sync_folder, writing
+from clearwell.embedded.folders import sync_folder, translate_write_errors
 from clearwell.embedded.install import postgres_install
 from clearwell.embedded.launch import environment
 from clearwell.embedded.postgres import EmbeddedPostgres
@@ -163,7 +163,7 @@ def _copy_all(files: Mapping[str, Path], folder: Path) -> None:
 
 def _complete(folder: Path, files: Sequence[str], *, at: datetime, program: str, postgres: str, schema: int) -> Backup:
     """Write the checksums."""
-    with writing(folder):
+    with translate_write_errors(folder):
         named = [*files, f"{DATABASE}/{POSTGRES_MANIFEST}"]
         backup = Backup(
             clearwell="backup",
@@ -198,7 +198,7 @@ def _check_files(source: Path, backup: Backup) -> None:
 
 def _copy(path: Path, target: Path) -> None:
     """Copy a file so that only its owner can read it; a file that exists already is kept."""
-    with writing(target):
+    with translate_write_errors(target):
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(path.read_bytes())
@@ -215,13 +215,13 @@ def _begin(target: Path) -> Path:
     """Make the folder beside the target in which the backup is made. Raises if there is something at the target."""
     if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
         raise EmbeddedStoreError("backup_exists", folder=target)
-    with writing(target):
+    with translate_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
 
 
 def _put_in_place(unfinished: Path, target: Path) -> None:
-    with writing(target):
+    with translate_write_errors(target):
         unfinished.rename(target)
         sync_folder(target.parent)
 

@@ -53,7 +53,7 @@ class DataFolder:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def translate_write_errors(path: Path) -> Iterator[None]:
     """Translate an OSError into an error that names the path and the reason."""
     try:
         yield
@@ -108,7 +108,7 @@ def socket_folder(data: DataFolder, preferred: Path, pointer: Path, owner: int) 
         folder = Path(os.fsdecode(pointer.read_bytes()))
     else:
         folder = _short_folder(data, owner)
-        with writing(pointer):
+        with translate_write_errors(pointer):
             pointer.write_bytes(os.fsencode(folder))
     claim(folder, owner)
     return folder
@@ -116,7 +116,7 @@ def socket_folder(data: DataFolder, preferred: Path, pointer: Path, owner: int) 
 
 def claim(folder: Path, owner: int) -> None:
     """Create ``folder`` for ``owner`` alone. Raises if another user created it before."""
-    with writing(folder):
+    with translate_write_errors(folder):
         try:
             folder.mkdir(mode=0o700)
         except FileExistsError:

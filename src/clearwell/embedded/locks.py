@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from clearwell.embedded.folders import writing
+from clearwell.embedded.folders import translate_write_errors
 from clearwell.embedded.polling import poll
 
 if sys.platform != "win32":
@@ -56,7 +56,7 @@ class Lock:
         return self._fd
 
     def _try(self, kind: int) -> bool:
-        with writing(self.path):
+        with translate_write_errors(self.path):
             if self._fd is None:
                 self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             try:

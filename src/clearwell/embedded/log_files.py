@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from clearwell.embedded.folders import writing
+from clearwell.embedded.folders import translate_write_errors
 
 TURN_OVER_BYTES = 8 * 1024 * 1024
 TAIL_BYTES = 8 * 1024
@@ -12,7 +12,7 @@ TAIL_LINES = 15
 
 def open_log(path: Path) -> int:
     """Return a descriptor to append to. A large log is first renamed to ``.1``."""
-    with writing(path):
+    with translate_write_errors(path):
         if path.exists() and path.stat().st_size > TURN_OVER_BYTES:
             path.replace(path.with_name(path.name + ".1"))
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)

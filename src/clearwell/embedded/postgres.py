@@ -14,7 +14,7 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
-from clearwell.embedded.folders import socket_folder, sync_folder, writing
+from clearwell.embedded.folders import socket_folder, sync_folder, translate_write_errors
 from clearwell.embedded.install import postgres_install
 from clearwell.embedded.launch import RunAs, environment, reap
 from clearwell.embedded.processes import ServerProcess, first_of, running_in
@@ -156,7 +156,7 @@ class EmbeddedPostgres(EmbeddedServer):
 
         The locks have shown that no server runs in this folder.
         """
-        with writing(self.folder):
+        with translate_write_errors(self.folder):
             (self.folder / "postmaster.pid").unlink(missing_ok=True)
             (self._sockets / f".s.PGSQL.{PORT}.lock").unlink(missing_ok=True)
 
@@ -167,7 +167,7 @@ class EmbeddedPostgres(EmbeddedServer):
         with self._alone():
             self._settle()
             unfinished = self._make_folder()
-            with writing(unfinished):
+            with translate_write_errors(unfinished):
                 shutil.copytree(source, unfinished, dirs_exist_ok=True)
                 for path in (unfinished, *unfinished.rglob("*")):
                     os.chown(path, self._placement.owner, -1)
@@ -183,7 +183,7 @@ class EmbeddedPostgres(EmbeddedServer):
     def _make_folder(self) -> Path:
         if self.folder.exists() and any(self.folder.iterdir()):
             raise EmbeddedStoreError("embedded_foreign_files", folder=self.folder)
-        with writing(self._placement.home):
+        with translate_write_errors(self._placement.home):
             for left_behind in self._placement.home.glob("postgres.new-*"):
                 shutil.rmtree(left_behind)
             unfinished = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=self._placement.home))
@@ -191,7 +191,7 @@ class EmbeddedPostgres(EmbeddedServer):
         return unfinished
 
     def _put_in_place(self, unfinished: Path) -> None:
-        with writing(self.folder):
+        with translate_write_errors(self.folder):
             unfinished.rename(self.folder)
             sync_folder(self._placement.home)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import structlog
 
-from clearwell.embedded.folders import DataFolder, writing
+from clearwell.embedded.folders import DataFolder, translate_write_errors
 from clearwell.embedded.launch import RunAs, environment
 from clearwell.errors import EmbeddedStoreError
 
@@ -86,7 +86,7 @@ def reachable_install(placement: ServerPlacement, install: Path) -> Path:
     built = (install / "bin" / "postgres").stat()
     copy = placement.home / f"program-{built.st_size}-{built.st_mtime_ns}"
     if not copy.exists():
-        with writing(copy):
+        with translate_write_errors(copy):
             _copy_package(install.parent, copy, owner=uid)
     return copy / install.parent.name / install.name
 
@@ -142,7 +142,7 @@ def _can_pass(folder: Path, user: User) -> bool:
 def _home_for(data: DataFolder, user: User) -> Path:
     if data.postgres.is_symlink():
         home = data.postgres.resolve().parent
-    elif _made_passable(data.path, user):
+    elif _make_passable(data.path, user):
         return data.path
     else:
         home = next(_homes_elsewhere(data, user), None) or _no_home(data, user)
@@ -151,7 +151,7 @@ def _home_for(data: DataFolder, user: User) -> Path:
     return home
 
 
-def _made_passable(folder: Path, user: User) -> bool:
+def _make_passable(folder: Path, user: User) -> bool:
     found = folder.stat()
     if found.st_uid != 0 or not _can_pass(folder.parent, user):
         return False
@@ -179,7 +179,7 @@ def _no_home(data: DataFolder, user: User) -> Path:
 def _link(data: DataFolder, home: Path) -> None:
     """Link the data folder to the place of its data, so that a later start finds it."""
     if not data.postgres.is_symlink():
-        with writing(data.postgres):
+        with translate_write_errors(data.postgres):
             if data.postgres.exists():
                 data.postgres.rmdir()
             data.postgres.symlink_to(home / "postgres")

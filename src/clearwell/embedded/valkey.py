@@ -13,7 +13,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from clearwell.embedded.folders import check_owner, own_folder, socket_folder, writing
+from clearwell.embedded.folders import check_owner, own_folder, socket_folder, translate_write_errors
 from clearwell.embedded.install import valkey_server
 from clearwell.embedded.log_files import tail
 from clearwell.embedded.server import EmbeddedServer, RunningServer
@@ -74,7 +74,7 @@ class EmbeddedValkey(EmbeddedServer):
         if UNREADABLE not in tail(self.log, self._log_since) or not files.exists():
             return False
         aside = files.with_name(f"{AOF_FOLDER}.damaged")
-        with writing(files):
+        with translate_write_errors(files):
             shutil.rmtree(aside, ignore_errors=True)
             files.rename(aside)
         log.warning("embedded_damaged", folder=str(aside))

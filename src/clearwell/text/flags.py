@@ -7,7 +7,7 @@ from typing import Final
 
 from clearwell.records import Metadata
 from clearwell.text.hidden_markup import find_hidden_markup
-from clearwell.text.hidden_text import has_hidden_text, readable
+from clearwell.text.hidden_text import has_hidden_text, make_readable
 from clearwell.text.injection import detect_injection
 from clearwell.text.words import words
 from clearwell.vocabulary import Flag
@@ -22,7 +22,7 @@ def find_flags(content: str, metadata: Metadata) -> tuple[str, ...]:
     found = {
         Flag.HIDDEN_TEXT: has_hidden_text(content) or bool(find_hidden_markup(content)),
         Flag.INSTRUCTION_LIKE: detect_injection(content) is not None,
-        Flag.CLAIMS_AUTHORITY: _names_authority(metadata) or _claims_authority(readable(content)),
+        Flag.CLAIMS_AUTHORITY: _names_authority(metadata) or _claims_authority(make_readable(content)),
     }
     return tuple(flag for flag, there in found.items() if there)
 

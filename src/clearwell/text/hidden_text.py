@@ -71,7 +71,7 @@ def show_hidden(text: str) -> str:
     hidden = (found.start() for found in _UNSEEN.finditer(text) if not found.group("needed"))
     place = next(hidden, 0)
     before, after = max(0, place - _AROUND), place + _AROUND
-    return ("…" if before else "") + escaped(text[before:after]) + ("…" if after < len(text) else "")
+    return ("…" if before else "") + escape_hidden(text[before:after]) + ("…" if after < len(text) else "")
 
 
 def can_be_read(text: str) -> bool:
@@ -86,7 +86,7 @@ def _is_seen(character: str) -> bool:
     return character != _BLANK_SYMBOL and not _INVISIBLE.match(character)
 
 
-def readable(text: str) -> str:
+def make_readable(text: str) -> str:
     """Return the text as a model reads it: in NFKC, without hidden characters, with tag characters as letters."""
     seen = text[:_LONGEST]
     if seen.isascii():
@@ -95,12 +95,12 @@ def readable(text: str) -> str:
     return _INVISIBLE.sub("", normalise_form("NFKC", shown))
 
 
-def escaped(text: str) -> str:
+def escape_hidden(text: str) -> str:
     """Return the text for people, with every hidden character escaped."""
     if text.isascii() and not _CONTROL.search(text):
         return text
-    return _SELECTOR.sub(_written, _CONTROL.sub(_written, _INVISIBLE.sub(_written, text)))
+    return _SELECTOR.sub(_escape, _CONTROL.sub(_escape, _INVISIBLE.sub(_escape, text)))
 
 
-def _written(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     return f"⟦U+{ord(found.group()):04X}⟧"

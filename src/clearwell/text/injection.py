@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Final
 
-from clearwell.text.hidden_text import readable
+from clearwell.text.hidden_text import make_readable
 from clearwell.text.normalisation import remove_disguise
 from clearwell.text.sentences import find_sentences
 from clearwell.text.words import words
@@ -99,7 +99,7 @@ def detect_injection(text: str) -> InjectionKind | None:
     Disguises that a model can read are removed first. A quotation is ignored if the words around it report an attack:
     the page contained the injection "ignore all previous instructions". Quotation marks alone do not exempt a text.
     """
-    plain = _FENCED.sub(r" \1 ", remove_disguise(readable(text)).lower().translate(_simplified()))
+    plain = _FENCED.sub(r" \1 ", remove_disguise(make_readable(text)).lower().translate(_simplified()))
     if _DIALOGUE.search(plain):
         return InjectionKind.MARKUP
     return next((found for line in _split_lines(plain) if (found := _read_line(line) or _read_spelled(line))), None)

@@ -59,7 +59,7 @@ def weigh_terms(query: str, *, dates: float = 1.0) -> dict[str, float]:
     """Return the weight of each term of a query, before its rarity in the group. ``dates=0`` leaves out dates."""
     said, written = extract_dates(normalise_form("NFKC", query))
     weights: dict[str, float] = {}
-    for term in _of_words(said):
+    for term in _split_words(said):
         weights[term] = weights.get(term, 0.0) + (PAIR_WEIGHT if term.startswith(PAIR) else 1.0)
     for term in written if dates > 0 else ():
         weights[term] = weights.get(term, 0.0) + dates
@@ -81,10 +81,10 @@ _dimensions = TextCache(_hash_term, max_bytes=16 * MIB, bytes_per_character=4)
 def _terms(text: str) -> Iterator[str]:
     text, dates = extract_dates(text)
     yield from dates
-    yield from _of_words(text)
+    yield from _split_words(text)
 
 
-def _of_words(text: str) -> Iterator[str]:
+def _split_words(text: str) -> Iterator[str]:
     for piece in _PIECE.finditer(text):
         if piece["cjk"]:
             yield from _chinese(piece["cjk"])
@@ -139,14 +139,14 @@ def _exact(token: str, folded: str) -> Iterator[str]:
     if len(folded) <= LONGEST:
         yield stem(folded)
     if _NUMBER.fullmatch(folded):
-        yield from _of_number(folded)
+        yield from _split_number(folded)
     elif not _CLOCK.fullmatch(folded):
         yield from _segments(folded)
         for run in _RUN.findall(token):
-            yield from _of_run(run, folded)
+            yield from _split_run(run, folded)
 
 
-def _of_number(folded: str) -> Iterator[str]:
+def _split_number(folded: str) -> Iterator[str]:
     """Yield shorter forms of a number: 1.2.3 of v1.2.3, 1.2 of 1.2.3, and 1200 of 1200.50."""
     bare = folded.removeprefix("v")
     if bare != folded:
@@ -172,7 +172,7 @@ def _segments(folded: str) -> Iterator[str]:
         yield stem(joined)
 
 
-def _of_run(run: str, whole: str) -> Iterator[str]:
+def _split_run(run: str, whole: str) -> Iterator[str]:
     """Yield the parts of letters and of digits in a run. A run with many parts is an id, and its parts are skipped."""
     parts = _PART.findall(run)
     if _HASH.fullmatch(run):
@@ -182,10 +182,10 @@ def _of_run(run: str, whole: str) -> Iterator[str]:
             yield run.casefold()
         return
     for part in parts:
-        yield from _of_part(part, whole)
+        yield from _split_part(part, whole)
 
 
-def _of_part(part: str, whole: str) -> Iterator[str]:
+def _split_part(part: str, whole: str) -> Iterator[str]:
     folded = part.casefold()
     if folded != whole and folded not in ENGLISH.stop_words and len(folded) <= LONGEST:
         yield stem(folded)

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from clearwell.errors import ClearwellError
 from clearwell.messages import Language, say
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.views.problems import ProblemView
 from clearwell.views.view import View
 from clearwell.vocabulary import Admission, Outcome, OutputState, SegmentKind
@@ -271,7 +271,7 @@ class QuarantineRowView(View):
             settled_at=row.settled_at,
             flags=row.flags,
             verdicts=VerdictView.from_records(row.verdicts, language),
-            content_shown=escaped(capture.content),
+            content_shown=escape_hidden(capture.content),
             removed_at=row.removed_at,
             sighting_of=row.sighting_of,
             sightings=None if sightings is None else [SightingView.from_record(each, capture) for each in sightings],

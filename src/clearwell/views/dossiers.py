@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import Field
 
 from clearwell.messages import Language, say
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.views.decisions import DecisionView
 from clearwell.views.insights import InsightView, read_review
 from clearwell.views.provenance import PromotionView
@@ -58,7 +58,7 @@ class NearbyMemoryView(View):
     def from_record(cls, nearby: NearbyMemory, language: Language) -> Self:
         return cls.read(
             nearby.memory,
-            content_shown=escaped(nearby.memory.content),
+            content_shown=escape_hidden(nearby.memory.content),
             similarity=nearby.similarity,
             relation=nearby.relation,
             why=nearby.explanation(language),

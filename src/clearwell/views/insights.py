@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import Field
 
 from clearwell.messages import Language, catalogue
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.views.captures import FlagView, SpanView, VerdictView
 from clearwell.views.view import View, is_absent
 from clearwell.vocabulary import Admission, InsightState, Layer, Writer
@@ -85,7 +85,7 @@ class SideView(View):
         return cls(
             statement=side.statement,
             text=text,
-            statement_shown=escaped(side.statement),
+            statement_shown=escape_hidden(side.statement),
             sources=side.log_ids,
             support=SupportView.read(side.support),
         )
@@ -249,7 +249,7 @@ class InsightPageView(View):
 
 def _read_source(source: InsightSource) -> dict[str, object]:
     span = None if source.span is None else SpanView(start=source.span[0], end=source.span[1])
-    return {"content_shown": escaped(source.content), "span": span}
+    return {"content_shown": escape_hidden(source.content), "span": span}
 
 
 def _read_head(insight: Insight, language: Language) -> dict[str, object]:
@@ -257,7 +257,7 @@ def _read_head(insight: Insight, language: Language) -> dict[str, object]:
     from clearwell.flow.review.sides import find_side_text, find_text
 
     return {
-        "summary_shown": escaped(insight.summary),
+        "summary_shown": escape_hidden(insight.summary),
         "text": find_text(insight),
         "contradictions": tuple(
             ContradictionView.from_record(contradiction, language) for contradiction in insight.contradictions

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from clearwell.errors import ClearwellError
 from clearwell.messages import Language, say
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.views.captures import SpanView
 from clearwell.views.problems import ProblemView
 from clearwell.views.view import View
@@ -291,7 +291,7 @@ class WorkingEntryView(View):
             verified=False,
             age_seconds=max(0.0, (now - entry.created_at).total_seconds()),
             expires_in_seconds=None if entry.expires_at is None else (entry.expires_at - now).total_seconds(),
-            content_shown=escaped(entry.content),
+            content_shown=escape_hidden(entry.content),
         )
 
     def to_record(self) -> WorkingEntry:

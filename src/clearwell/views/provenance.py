@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import Field
 
 from clearwell.messages import Language
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.views.captures import QuarantineRowView
 from clearwell.views.decisions import DecisionView
 from clearwell.views.insights import InsightView
@@ -234,7 +234,7 @@ def _read_promotion(state: PromotionState, language: Language, key_names: Mappin
         "state": state.state,
         "problem": state.explanation(language),
         "problem_code": state.problem,
-        "content_shown": escaped(promotion.text.content),
+        "content_shown": escape_hidden(promotion.text.content),
         "supersedes": promotion.supersedes,
         "decided_by": promotion.decided_by,
         "decided_by_name": key_names.get(promotion.decided_by, promotion.decided_by),

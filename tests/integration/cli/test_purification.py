@@ -189,8 +189,8 @@ async def test_doctor_counts_what_a_silent_judge_has_done(
     assert "requeue --refused-by judge_gave_up --group 'a b'" in asked.out
     since = datetime.now(UTC) - timedelta(days=1)
     async with open_overview_of(clearwell.settings, database_url) as overview:
-        assert await overview.judge_backlog_in("g", since=since) == JudgeBacklog(waiting=1, failures=None)
-        found = await overview.judge_backlog_in("a b", since=since)
+        assert await overview.read_judge_backlog_in("g", since=since) == JudgeBacklog(waiting=1, failures=None)
+        found = await overview.read_judge_backlog_in("a b", since=since)
     assert found == JudgeBacklog(waiting=0, failures=JudgeFailures(rows=1, group_id="a b", log_id=gone.id))
 
 

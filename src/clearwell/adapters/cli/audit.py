@@ -12,7 +12,7 @@ import typer
 from clearwell.adapters.cli.arguments import check_time, parse_id
 from clearwell.adapters.cli.command import AsJson, UsageProblem, ask, run, start
 from clearwell.adapters.cli.terminal import Terminal, shorten
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id, shorten_ids
 from clearwell.vocabulary import AuditFault
 
@@ -198,10 +198,10 @@ def _row(event: AuditEventView) -> list[str]:
     detail = " ".join(f"{name}={_write(value)}" for name, value in event.detail.items()) or "–"
     return [
         f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}",
-        escaped(event.actor_name),
-        escaped(event.action),
-        shorten(shorten_ids(escaped(event.subject)), SUBJECT_WIDTH),
-        shorten(shorten_ids(escaped(detail)), DETAIL_WIDTH),
+        escape_hidden(event.actor_name),
+        escape_hidden(event.action),
+        shorten(shorten_ids(escape_hidden(event.subject)), SUBJECT_WIDTH),
+        shorten(shorten_ids(escape_hidden(detail)), DETAIL_WIDTH),
     ]
 
 

@@ -9,7 +9,7 @@ import typer
 
 from clearwell.adapters.cli.terminal import Terminal, make_visible, shorten
 from clearwell.errors import ClearwellError
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -50,7 +50,7 @@ async def _read_content(client: ApiClient, group: str, memory_id: UUID) -> str:
     except ClearwellError:
         # Who may promote need not be allowed to read where memories come from.
         return "–"
-    return shorten(escaped(origin.promotions[0].content), SHOWN_WIDTH) if origin.promotions else "–"
+    return shorten(escape_hidden(origin.promotions[0].content), SHOWN_WIDTH) if origin.promotions else "–"
 
 
 def show_copies(result: DecisionResultView, terminal: Terminal) -> None:

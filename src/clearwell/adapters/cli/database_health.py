@@ -35,10 +35,10 @@ class Examination:
 
 
 async def check_database(examination: Examination, overview: Overview) -> None:
-    counts = await overview.counts() if await overview.sees_all() else None
-    check_model(examination, await overview.models(), await overview.last_reembedding())
+    counts = await overview.read_counts() if await overview.sees_all() else None
+    check_model(examination, await overview.read_models(), await overview.read_last_reembedding())
     if counts is None:
-        examination.findings.mind("counts", "doctor_counts_hidden")
+        examination.findings.warn("counts", "doctor_counts_hidden")
     await check_ingress(examination, overview, everywhere=counts is not None)
     if examination.group is not None:
         await check_group(examination, examination.group, overview, counts)
@@ -70,16 +70,16 @@ async def check_ingress(examination: Examination, overview: Overview, *, everywh
     """What the ingress pipeline refused in the last day, and what to do about the commonest reason."""
     since = datetime.now(UTC) - DAY
     if examination.group is not None:
-        summary = await overview.ingress_summary_in(examination.group, since=since)
+        summary = await overview.read_ingress_summary_in(examination.group, since=since)
     elif everywhere:
-        summary = await overview.ingress_summary(since=since)
+        summary = await overview.read_ingress_summary(since=since)
     else:
         return
     refused, admitted = summary.admissions[Admission.REFUSED], summary.admissions[Admission.ADMITTED]
     if not refused:
         examination.findings.good("ingress", "doctor_ingress_none", admitted=admitted)
         return
-    tell = examination.findings.mind if refused > admitted else examination.findings.good
+    tell = examination.findings.warn if refused > admitted else examination.findings.good
     tell("ingress", "doctor_ingress", **_ingress_params(examination, summary), refused=refused, admitted=admitted)
 
 
@@ -108,7 +108,7 @@ def _ingress_params(examination: Examination, summary: IngressSummary) -> dict[s
 
 async def check_group(examination: Examination, group: str, overview: Overview, counts: Counts | None) -> None:
     """Why retrieval in this group may answer nothing."""
-    memories = await overview.memories_in(group)
+    memories = await overview.read_memories_in(group)
     live = None if examination.working is None else examination.working.groups.get(group, 0)
     findings = examination.findings
     if not memories and live is None:
@@ -116,7 +116,7 @@ async def check_group(examination: Examination, group: str, overview: Overview, 
     if not memories and not live:
         similar = get_close_matches(group, [] if counts is None else counts.groups, n=3)
         code = "doctor_group_empty_similar" if similar and group not in similar else "doctor_group_empty"
-        findings.mind("retrieval", code, group=group, similar=", ".join(similar), program=program())
+        findings.warn("retrieval", code, group=group, similar=", ".join(similar), program=program())
         return
     shown = "?" if live is None else live
     findings.good("retrieval", "doctor_group", group=group, live=shown, memories=sum(memories.values()))
@@ -138,7 +138,7 @@ def check_silent_groups(examination: Examination, counts: Counts) -> None:
         examination.findings.good("retrieval", "doctor_retrieval", groups=len(known | dict.fromkeys(live, True)))
         return
     names = ", ".join(silent[:NAMED]) + (" …" if len(silent) > NAMED else "")
-    examination.findings.mind("retrieval", "doctor_retrieval_silent", count=len(silent), names=names, program=program())
+    examination.findings.warn("retrieval", "doctor_retrieval_silent", count=len(silent), names=names, program=program())
 
 
 def check_pending(examination: Examination, counts: Counts) -> None:
@@ -147,7 +147,7 @@ def check_pending(examination: Examination, counts: Counts) -> None:
     if late and pending.oldest is not None:
         age = examination.findings.terminal.age(pending.oldest)
         params = {"rows": pending.rows, "age": age, "attempts": pending.attempts}
-        examination.findings.mind("pending", "doctor_pending_late", **params, program=program())
+        examination.findings.warn("pending", "doctor_pending_late", **params, program=program())
     else:
         examination.findings.good("pending", "doctor_pending", rows=pending.rows)
 
@@ -155,9 +155,9 @@ def check_pending(examination: Examination, counts: Counts) -> None:
 async def check_promotions(examination: Examination, overview: Overview, *, everywhere: bool) -> None:
     """What people decided and is not carried out yet, and why."""
     if examination.group is not None:
-        waiting = await overview.waiting_in(examination.group)
+        waiting = await overview.read_waiting_in(examination.group)
     elif everywhere:
-        waiting = await overview.waiting()
+        waiting = await overview.read_waiting()
     else:
         return
     if not waiting:
@@ -166,17 +166,17 @@ async def check_promotions(examination: Examination, overview: Overview, *, ever
         code = "doctor_promotions_refused" if one.problem == TOMBSTONED else "doctor_promotions_waiting"
         age = examination.findings.terminal.age(one.oldest)
         params = {"rows": one.rows, "age": age, "id": one.memory_id, "group": one.group_id}
-        examination.findings.mind("promotions", code, **params, program=program())
+        examination.findings.warn("promotions", code, **params, program=program())
 
 
 async def check_chunks(examination: Examination, overview: Overview, *, everywhere: bool) -> None:
     """Whether long-term memory has the chunks and terms of everything that was promoted and is in force."""
     version = Bm25().version
     if examination.group is not None:
-        lost = await overview.lost_memories_in(examination.group)
-        terms = await overview.outdated_terms_in(examination.group, version)
+        lost = await overview.read_lost_memories_in(examination.group)
+        terms = await overview.read_outdated_terms_in(examination.group, version)
     elif everywhere:
-        lost, terms = await overview.lost_memories(), await overview.outdated_terms(version)
+        lost, terms = await overview.read_lost_memories(), await overview.read_outdated_terms(version)
     else:
         return
     findings = examination.findings
@@ -186,20 +186,20 @@ async def check_chunks(examination: Examination, overview: Overview, *, everywhe
     else:
         findings.good("chunks", "doctor_chunks")
     if terms.groups:
-        findings.mind("terms", "doctor_terms_outdated", groups=terms.groups, group=terms.group_id, program=program())
+        findings.warn("terms", "doctor_terms_outdated", groups=terms.groups, group=terms.group_id, program=program())
 
 
 async def check_keys(examination: Examination, overview: Overview) -> None:
-    keys = await overview.keys()
+    keys = await overview.read_keys()
     findings, host = examination.findings, examination.settings.host
     if keys.valid + keys.revoked == 0 and is_loopback(host):
-        findings.mind("access", "doctor_local_mode", program=program())
+        findings.warn("access", "doctor_local_mode", program=program())
     elif keys.valid + keys.revoked == 0:
         findings.bad("access", "doctor_open_bind", host=host, program=program())
     elif keys.valid == 0:
-        findings.mind("access", "doctor_no_valid_key", program=program())
+        findings.warn("access", "doctor_no_valid_key", program=program())
     elif keys.reviewers == 0:
-        findings.mind("access", "doctor_no_reviewer", valid=keys.valid, program=program())
+        findings.warn("access", "doctor_no_reviewer", valid=keys.valid, program=program())
     else:
         findings.good("access", "doctor_keys", valid=keys.valid, reviewers=keys.reviewers)
 
@@ -208,14 +208,14 @@ async def check_judge_backlog(examination: Examination, overview: Overview) -> N
     """Report the rows that wait for the judge, and those refused because it never answered."""
     since = datetime.now(UTC) - WEEK
     if examination.group is not None:
-        backlog = await overview.judge_backlog_in(examination.group, since=since)
+        backlog = await overview.read_judge_backlog_in(examination.group, since=since)
     elif await overview.sees_all():
-        backlog = await overview.judge_backlog(since=since)
+        backlog = await overview.read_judge_backlog(since=since)
     else:
         return
     if backlog.waiting:
-        examination.findings.mind("judge_pending", "doctor_judge_waiting", rows=backlog.waiting, program=program())
+        examination.findings.warn("judge_pending", "doctor_judge_waiting", rows=backlog.waiting, program=program())
     if backlog.failures is not None:
         newest = backlog.failures
         params = {"rows": newest.rows, "id": newest.log_id, "group": shlex.quote(newest.group_id)}
-        examination.findings.mind("judge_gave_up", "doctor_judge_gave_up", **params, program=program())
+        examination.findings.warn("judge_gave_up", "doctor_judge_gave_up", **params, program=program())

@@ -10,7 +10,7 @@ from clearwell.adapters.cli.command import UsageProblem
 from clearwell.adapters.cli.ids import TypedId, read_id
 from clearwell.errors import ClearwellError, Conflict, InvalidInput, NotFound
 from clearwell.messages import Language, say
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.vocabulary import Action, IdKind
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class SideNeeded(ClearwellError):
 def _number_side(side: Mapping[str, object]) -> dict[str, object]:
     """A side as the command line numbers it, from 1."""
     number = int(str(side["side"])) + 1
-    return {**side, "side": number, "statement": escaped(str(side["statement"]))}
+    return {**side, "side": number, "statement": escape_hidden(str(side["statement"]))}
 
 
 async def _undo_decision(client: ApiClient, group: str, choice: Choice) -> DecisionResultView:

@@ -14,7 +14,7 @@ from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, pro
 from clearwell.adapters.cli.ids import parse_whole, read_id
 from clearwell.adapters.cli.terminal import Terminal, make_visible, shorten
 from clearwell.adapters.cli.verdicts import name_flags
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import DigestStatus, IdKind, Layer, Writer
 
@@ -106,8 +106,8 @@ async def _list(client: ApiClient, group: str, limit: int) -> DigestPageView:
 
 
 def _row(digest: DigestSummaryView, terminal: Terminal) -> list[str]:
-    note = escaped(digest.note or "–")
-    made_by = escaped(digest.requested_by)
+    note = escape_hidden(digest.note or "–")
+    made_by = escape_hidden(digest.requested_by)
     return [shorten_id(digest.id), _name_status(digest, terminal), terminal.moment(digest.created_at), made_by, note]
 
 
@@ -133,7 +133,7 @@ async def _make(settings: Settings, terminal: Terminal, group: str) -> DigestVie
                 digest = await connection.client.review.digest(requested.id, group_id=group)
                 if digest.status in (DigestStatus.DONE, DigestStatus.FAILED):
                     return digest
-                note = make_visible(escaped(digest.note or terminal.words("cli_digest_waits")))
+                note = make_visible(escape_hidden(digest.note or terminal.words("cli_digest_waits")))
                 if bar is not None and task is not None:
                     beside = fit_beside_bar(note, terminal.err.width)
                     bar.update(task, completed=round(STEPS * digest.progress), description=beside)
@@ -173,10 +173,10 @@ def fit_beside_bar(note: str, width: int) -> str:
 
 
 def show_digest(digest: DigestView, terminal: Terminal) -> None:
-    status, group = _name_status(digest, terminal), escaped(digest.group_id)
+    status, group = _name_status(digest, terminal), escape_hidden(digest.group_id)
     terminal.tell("cli_digest_title", id=digest.id, group=group, status=status, style="bold")
     if digest.note is not None:
-        terminal.line(escaped(digest.note), "red" if digest.status is DigestStatus.FAILED else "")
+        terminal.line(escape_hidden(digest.note), "red" if digest.status is DigestStatus.FAILED else "")
     for number, insight in enumerate(digest.insights or (), start=1):
         terminal.line()
         show_insight(number, insight, terminal)
@@ -201,7 +201,7 @@ def show_insight(number: int, insight: DigestInsightView, terminal: Terminal) ->
     if insight.flags:
         terminal.line(f"    ! {name_flags(insight.flags, terminal)}", "yellow")
     for note in insight.notes:
-        terminal.line(f"    ! {escaped(note.text)}", "yellow")
+        terminal.line(f"    ! {escape_hidden(note.text)}", "yellow")
     show_contradictions(insight.contradictions, insight.sources, terminal, indent=4)
     _show_sources(insight, terminal)
 
@@ -216,7 +216,7 @@ def show_citations(
     for sentence in sentences:
         cited = terminal.join_names(str(numbers[source]) for source in sentence.sources if source in numbers)
         if cited and sentence.text in insight.summary:
-            text = shorten(escaped(sentence.text), CITED_WIDTH)
+            text = shorten(escape_hidden(sentence.text), CITED_WIDTH)
             terminal.line(f"    {terminal.words('cli_insight_cites', text=text, sources=cited)}", "dim")
 
 
@@ -226,7 +226,7 @@ def show_sides(insight: InsightHeadView, terminal: Terminal) -> None:
         told = terminal.words(
             "cli_review_side",
             side=number,
-            statement=make_visible(escaped(side.text) or side.statement_shown),
+            statement=make_visible(escape_hidden(side.text) or side.statement_shown),
             agents=side.support.agents,
             sources=len(side.sources),
         )
@@ -254,7 +254,7 @@ def show_contradictions(
         second = _tell_side(contradiction.against, contradiction.layer, numbered, terminal)
         terminal.block(f"✗ {first}", "red", indent=indent)
         terminal.block(second, "red", indent=indent + 2)
-        terminal.block(escaped(contradiction.why), indent=indent + 2)
+        terminal.block(escape_hidden(contradiction.why), indent=indent + 2)
     if len(contradictions) > CONTRADICTIONS_SHOWN:
         _show_more(len(contradictions) - CONTRADICTIONS_SHOWN, terminal)
 
@@ -270,7 +270,7 @@ def _tell_side(one: UUID, layer: Layer, numbered: Mapping[UUID, tuple[int, Sourc
 
 def _quote(source: SourceView) -> str:
     """The statement that an insight rests on; the whole output if there is none."""
-    return source.content_shown if source.statement is None else escaped(" ".join(source.statement.split()))
+    return source.content_shown if source.statement is None else escape_hidden(" ".join(source.statement.split()))
 
 
 def _show_sources(insight: DigestInsightView, terminal: Terminal) -> None:
@@ -278,8 +278,8 @@ def _show_sources(insight: DigestInsightView, terminal: Terminal) -> None:
     for number, source in enumerate(insight.sources[:SOURCES_SHOWN], start=1):
         facts = [
             shorten_id(source.log_id),
-            escaped(source.agent_id or "–"),
-            escaped(source.session_id or "–"),
+            escape_hidden(source.agent_id or "–"),
+            escape_hidden(source.session_id or "–"),
             terminal.moment(source.occurred_at),
             terminal.words(f"admission_{source.admission}"),
         ]

@@ -60,13 +60,13 @@ async def check_postgres(settings: Settings, at: ServerAt, findings: Findings) -
     """Whether it answers and has this program's schema."""
     try:
         async with open_overview_of(settings, at.url) as overview:
-            facts = await overview.server()
+            facts = await overview.read_server()
         where = _name_place(at, findings.terminal)
         findings.good("postgres", "doctor_postgres", version=facts.version, pgvector=facts.pgvector or "–", where=where)
         await require_schema(at.url)
     except SchemaError as error:
         if at.bundled is not None and error.code == "schema_behind":
-            findings.mind("schema", "doctor_schema_bundled", program=program())
+            findings.warn("schema", "doctor_schema_bundled", program=program())
         else:
             findings.error("schema", error)
         return False
@@ -91,7 +91,7 @@ async def check_working(settings: Settings, at: ServerAt, findings: Findings) ->
     elif facts.append_only:
         findings.good("persistence", "doctor_append_only", name=facts.name)
     else:
-        findings.mind("persistence", "doctor_not_append_only", name=facts.name)
+        findings.warn("persistence", "doctor_not_append_only", name=facts.name)
     return facts
 
 
@@ -101,7 +101,7 @@ def _check_eviction(facts: WorkingFacts, findings: Findings) -> None:
     elif facts.limited:
         findings.bad("eviction", "doctor_evicts", policy=facts.policy)
     else:
-        findings.mind("eviction", "doctor_would_evict", policy=facts.policy)
+        findings.warn("eviction", "doctor_would_evict", policy=facts.policy)
 
 
 async def check_embedder(settings: Settings, findings: Findings) -> tuple[str, int] | None:
@@ -124,7 +124,7 @@ async def check_embedder(settings: Settings, findings: Findings) -> tuple[str, i
         await embedder.close()
     params = {"model": embedder.model, "dimensions": len(vector), "ready": f"{second - first:.1f}"}
     if third - second > settings.retrieve_timeout_seconds:
-        findings.mind("embedder", "doctor_embedder_slow", **params, seconds=f"{third - second:.1f}")
+        findings.warn("embedder", "doctor_embedder_slow", **params, seconds=f"{third - second:.1f}")
     else:
         findings.good("embedder", "doctor_embedder", **params, milliseconds=f"{(third - second) * 1000:.0f}")
     return embedder.model, len(vector)
@@ -145,7 +145,7 @@ async def check_judge(settings: Settings, findings: Findings) -> None:
     except ClearwellError as error:
         findings.error("judge", error)
         if isinstance(error, JudgeUnavailable) and error.detail:
-            findings.mind("judge_words", "judge_detail", **error.detail)
+            findings.warn("judge_words", "judge_detail", **error.detail)
     finally:
         await chat.close()
 
@@ -162,9 +162,9 @@ async def _ask_judge(judge: LLMJudge, settings: Settings, findings: Findings) ->
     judgement = await judge.judge(findings.terminal.words("doctor_judge_text"))
     params = {"model": judge.model, "seconds": f"{time.perf_counter() - started:.2f}"}
     if IngressCheck.SELF_CONSISTENCY not in settings.ingress_checks:
-        findings.mind("judge", "doctor_judge_unused", **params)
+        findings.warn("judge", "doctor_judge_unused", **params)
     elif not judgement.consistent:
-        findings.mind("judge", "doctor_judge_objects", **params)
+        findings.warn("judge", "doctor_judge_objects", **params)
     else:
         findings.good("judge", "doctor_judge", **params)
 
@@ -177,9 +177,9 @@ async def check_audit(settings: Settings, findings: Findings) -> None:
         names = findings.terminal.join_names(shown) + (" …" if len(state.refused) > NAMED else "")
         findings.bad("audit", "doctor_audit_refused", count=len(state.refused), names=names, program=program())
     if state.begun:
-        findings.mind("audit_heads", "doctor_audit_begun", count=len(state.begun), program=program())
+        findings.warn("audit_heads", "doctor_audit_begun", count=len(state.begun), program=program())
     if state.problem is not None:
-        findings.mind("audit_heads", f"doctor_audit_{state.problem}", folder=settings.data_dir, file=FILE_NAME)
+        findings.warn("audit_heads", f"doctor_audit_{state.problem}", folder=settings.data_dir, file=FILE_NAME)
     if not state.refused and not state.begun and state.problem is None:
         findings.good("audit", "doctor_audit", count=state.heads)
 
@@ -192,7 +192,7 @@ def check_port(settings: Settings, findings: Findings) -> None:
     else:
         by = find_holder(settings.port)
         name = findings.terminal.words("doctor_somebody") if by is None else f"{by.name} ({by.pid})"
-        findings.mind("port", "doctor_port_taken", port=settings.port, name=name)
+        findings.warn("port", "doctor_port_taken", port=settings.port, name=name)
 
 
 def _name_place(at: ServerAt, terminal: Terminal) -> str:

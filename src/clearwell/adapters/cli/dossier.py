@@ -10,7 +10,7 @@ from clearwell.adapters.cli.digests import show_citations, show_contradictions, 
 from clearwell.adapters.cli.memory import warn_degraded
 from clearwell.adapters.cli.terminal import Terminal, make_visible, shorten
 from clearwell.adapters.cli.verdicts import explain_flag, name_check, name_flag, name_flags, name_outcome
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import InsightState, Outcome
 
@@ -84,7 +84,7 @@ def show_dossier(dossier: DossierView, terminal: Terminal) -> None:
         told += f" {problem}" if problem else ""
         terminal.line(f"  {told}", "green" if state == "verified" else "yellow")
     terminal.line()
-    terminal.block(escaped(dossier.summary[:SHOWN_CHARS]), indent=4)
+    terminal.block(escape_hidden(dossier.summary[:SHOWN_CHARS]), indent=4)
     _show_whole(dossier.summary, dossier.text, terminal)
     show_sides(dossier, terminal)
     show_citations(dossier, dossier.sentences, dossier.sources, terminal)
@@ -100,7 +100,7 @@ def _show_whole(summary: str, text: str, terminal: Terminal) -> None:
     """Show what a promotion stores, if it is more than the headline."""
     if text and text != summary:
         terminal.line("  " + terminal.words("cli_review_whole"))
-        terminal.block(escaped(text), indent=4)
+        terminal.block(escape_hidden(text), indent=4)
 
 
 def _show_warnings(dossier: DossierView, terminal: Terminal) -> None:
@@ -109,9 +109,9 @@ def _show_warnings(dossier: DossierView, terminal: Terminal) -> None:
     for flag in dossier.flags:
         terminal.line(f"  ! {terminal.format_pair(name_flag(flag, terminal), explain_flag(flag, terminal))}", "yellow")
     for note in dossier.notes:
-        terminal.line(f"  ! {escaped(note.text)}", "yellow")
+        terminal.line(f"  ! {escape_hidden(note.text)}", "yellow")
     if dossier.rejected is not None:
-        at, reason = terminal.moment(dossier.rejected.at), escaped(dossier.rejected.reason)
+        at, reason = terminal.moment(dossier.rejected.at), escape_hidden(dossier.rejected.reason)
         terminal.line(f"  ! {terminal.words('rejected_before', at=at, reason=reason)}", "red")
     show_contradictions(dossier.contradictions, dossier.sources, terminal, indent=2)
 
@@ -136,9 +136,9 @@ def _describe_source(source: SourceView, terminal: Terminal) -> str:
     return " · ".join(
         [
             shorten_id(source.log_id),
-            escaped(source.agent_id or "–"),
-            escaped(source.session_id or "–"),
-            escaped(f"{source.node_id or '–'} ({source.node_type})"),
+            escape_hidden(source.agent_id or "–"),
+            escape_hidden(source.session_id or "–"),
+            escape_hidden(f"{source.node_id or '–'} ({source.node_type})"),
             terminal.moment(source.occurred_at),
             terminal.words("cli_review_confidence", value=stated),
             terminal.words(f"admission_{source.admission}"),
@@ -157,7 +157,7 @@ def _show_nearby(dossier: DossierView, terminal: Terminal) -> None:
         if nearby.relation == "near":
             terminal.block(shorten(nearby.content_shown, LINE_WIDTH * 2), indent=6)
             continue
-        terminal.block(escaped(nearby.why), indent=6)
+        terminal.block(escape_hidden(nearby.why), indent=6)
         terminal.styled_block(_mark_diff(nearby, colored=not terminal.out.no_color), indent=6)
 
 
@@ -166,7 +166,9 @@ def _mark_diff(nearby: NearbyMemoryView, *, colored: bool) -> Text:
     text = Text()
     for piece in nearby.diff:
         before, after = ("", "") if colored else MARKS[piece.op]
-        text.append(f"{before}{make_visible(escaped(' '.join(piece.text.splitlines())))}{after}", STYLES[piece.op])
+        text.append(
+            f"{before}{make_visible(escape_hidden(' '.join(piece.text.splitlines())))}{after}", STYLES[piece.op]
+        )
     return text
 
 
@@ -180,8 +182,8 @@ def _show_decisions(dossier: DossierView, terminal: Terminal) -> None:
         [
             terminal.moment(decision.at),
             terminal.words(f"action_{decision.action}"),
-            escaped(decision.by_name),
-            escaped(decision.reason or "–"),
+            escape_hidden(decision.by_name),
+            escape_hidden(decision.reason or "–"),
         ]
         for decision in dossier.decisions
     ]

@@ -9,7 +9,7 @@ import typer
 
 from clearwell.adapters.cli.command import AsJson, Group, run, start
 from clearwell.adapters.cli.terminal import Terminal
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.vocabulary import EventType
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ async def _follow(settings: Settings, terminal: Terminal, group: str, after: str
 
 def _show(event: Event, terminal: Terminal) -> None:
     name = terminal.words(f"event_{event.type}")
-    speakers = [escaped(part) for part in (event.agent_id, event.session_id, event.node_id) if part is not None]
-    facts = [f"{field}={escaped(_describe(value))}" for field, value in event.data.items()]
+    speakers = [escape_hidden(part) for part in (event.agent_id, event.session_id, event.node_id) if part is not None]
+    facts = [f"{field}={escape_hidden(_describe(value))}" for field, value in event.data.items()]
     parts = [f"{event.at.astimezone():%H:%M:%S}", name, " · ".join(speakers), " ".join(facts)]
     terminal.line("  ".join(part for part in parts if part), STYLES.get(event.type, ""))
 

@@ -21,7 +21,7 @@ class Findings:
     def good(self, check: str, code: str, **params: object) -> None:
         self._add(check, CheckStatus.OK, code, params)
 
-    def mind(self, check: str, code: str, **params: object) -> None:
+    def warn(self, check: str, code: str, **params: object) -> None:
         self._add(check, CheckStatus.WARNING, code, params)
 
     def bad(self, check: str, code: str, **params: object) -> None:

@@ -10,7 +10,7 @@ import typer
 from clearwell.adapters.cli.arguments import read_file
 from clearwell.adapters.cli.command import AsJson, UsageProblem, ask, start
 from clearwell.adapters.cli.terminal import Terminal, shorten
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 
 if TYPE_CHECKING:
     from clearwell.settings import Settings
@@ -137,7 +137,7 @@ def _show_group(group: GroupView, terminal: Terminal, *, as_json: bool) -> None:
         terminal.answer(group)
         return
     terminal.tell("cli_group_is", group=group.group_id, schedule=_schedule(group), style="bold")
-    terminal.block(escaped(group.system_prompt) or terminal.words("cli_no_prompt"), indent=2)
+    terminal.block(escape_hidden(group.system_prompt) or terminal.words("cli_no_prompt"), indent=2)
 
 
 def _show_agent(agent: AgentView, terminal: Terminal, *, as_json: bool) -> None:
@@ -145,7 +145,7 @@ def _show_agent(agent: AgentView, terminal: Terminal, *, as_json: bool) -> None:
         terminal.answer(agent)
         return
     terminal.tell("cli_agent_is", agent=agent.agent_id, group=agent.group_id, style="bold")
-    terminal.block(escaped(agent.persona) or terminal.words("cli_no_prompt"), indent=2)
+    terminal.block(escape_hidden(agent.persona) or terminal.words("cli_no_prompt"), indent=2)
 
 
 def _schedule(group: GroupView) -> str:
@@ -153,4 +153,4 @@ def _schedule(group: GroupView) -> str:
 
 
 def _first_words(text: str) -> str:
-    return shorten(escaped(text), SHOWN_WIDTH) or "–"
+    return shorten(escape_hidden(text), SHOWN_WIDTH) or "–"

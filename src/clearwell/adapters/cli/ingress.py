@@ -21,7 +21,7 @@ from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, run
 from clearwell.adapters.cli.ids import TypedId, read_id
 from clearwell.adapters.cli.memory import show_receipt
 from clearwell.adapters.cli.verdicts import name_check, show_flags, show_refusal, show_verdicts
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.vocabulary import Admission, IdKind, IngressCheck, Outcome
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _show_counts(counts: Sequence[IngressCountView], terminal: Terminal) -> None
     )
     rows = []
     for agent, of in pairs:
-        name = terminal.words("cli_no_agent") if agent is None else escaped(agent)
+        name = terminal.words("cli_no_agent") if agent is None else escape_hidden(agent)
         ended = [str(numbers.get((agent, of, outcome), 0)) for outcome in outcomes]
         rows.append([name, name_check(of, terminal), *ended])
     terminal.table(["cli_head_agent", "cli_head_check", *(f"outcome_{outcome}" for outcome in outcomes)], rows)

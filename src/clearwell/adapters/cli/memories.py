@@ -12,7 +12,7 @@ from clearwell.adapters.cli.arguments import parse_id
 from clearwell.adapters.cli.command import AsJson, Group, ask, program, start
 from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal, shorten
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import IdKind, MemoryState, Origin
 
@@ -175,19 +175,19 @@ def _decision_row(decision: DecisionView, terminal: Terminal) -> list[str]:
         shorten_id(decision.id),
         terminal.moment(decision.at),
         terminal.words(f"action_{decision.action}"),
-        escaped(decision.by),
-        escaped(decision.reason or "–"),
+        escape_hidden(decision.by),
+        escape_hidden(decision.reason or "–"),
     ]
 
 
 def _source_row(row: QuarantineRowView, terminal: Terminal) -> list[str]:
-    text = shorten(escaped(row.content[: SOURCE_WIDTH * 4]), SOURCE_WIDTH)
-    return [shorten_id(row.id), escaped(row.agent_id or "–"), terminal.moment(row.created_at), text]
+    text = shorten(escape_hidden(row.content[: SOURCE_WIDTH * 4]), SOURCE_WIDTH)
+    return [shorten_id(row.id), escape_hidden(row.agent_id or "–"), terminal.moment(row.created_at), text]
 
 
 def _list_facts(promotion: PromotionView, terminal: Terminal) -> list[tuple[str, str]]:
     facts = [
-        ("cli_fact_promoted", f"{terminal.moment(promotion.decided_at)}, {escaped(promotion.decided_by_name)}"),
+        ("cli_fact_promoted", f"{terminal.moment(promotion.decided_at)}, {escape_hidden(promotion.decided_by_name)}"),
         ("cli_fact_withdrawn", None if promotion.valid_to is None else terminal.moment(promotion.valid_to)),
         ("cli_fact_agent", promotion.agent_id),
         ("cli_fact_author", promotion.author),
@@ -195,4 +195,4 @@ def _list_facts(promotion: PromotionView, terminal: Terminal) -> list[tuple[str,
         ("cli_fact_supersedes", None if promotion.supersedes is None else shorten_id(promotion.supersedes)),
         ("cli_fact_problem", promotion.problem),
     ]
-    return [(terminal.words(code), escaped(value)) for code, value in facts if value]
+    return [(terminal.words(code), escape_hidden(value)) for code, value in facts if value]

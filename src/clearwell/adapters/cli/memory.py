@@ -28,7 +28,7 @@ from clearwell.adapters.cli.conflicts import settle_conflicts
 from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.verdicts import name_flags, show_refusal, show_verdicts
 from clearwell.errors import InvalidInput
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import Admission, Fate, IdKind
 
@@ -269,7 +269,7 @@ def show_retrieval(found: RetrievalView, group: str, terminal: Terminal) -> None
             relevance=_figure(item.relevance),
             age=terminal.age(item.promoted_at or item.created_at),
         )
-        named = [shorten_id(item.id), *([] if item.agent_id is None else [escaped(item.agent_id)])]
+        named = [shorten_id(item.id), *([] if item.agent_id is None else [escape_hidden(item.agent_id)])]
         terminal.line(f"{number:>2}. {item.label_text}  {' · '.join([*named, facts])}", "bold")
         if item.flags:
             terminal.block(f"! {name_flags(item.flags, terminal)}", "yellow", indent=4)

@@ -16,7 +16,7 @@ from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import name_check, name_flags, show_flags, show_verdicts
 from clearwell.errors import Unavailable
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id, shorten_ids
 from clearwell.vocabulary import RULES, STATEMENT_KINDS, Admission, IdKind, Outcome, OutputState
 
@@ -99,7 +99,7 @@ async def find_outputs(client: ApiClient, group_id: str, limit: int, filters: Qu
 def _list_rows(rows: Sequence[QuarantineRowView], terminal: Terminal) -> None:
     for number, row in enumerate(rows, start=1):
         facts = [shorten_id(row.id), _name_admission(row, terminal), terminal.age(row.created_at)]
-        facts += [escaped(name) for name in (row.agent_id, row.session_id) if name is not None]
+        facts += [escape_hidden(name) for name in (row.agent_id, row.session_id) if name is not None]
         terminal.line(f"{number:>2}. {' · '.join(facts)}", "bold")
         if row.flags:
             terminal.line(f"    ! {name_flags(row.flags, terminal)}", "yellow")
@@ -173,7 +173,7 @@ def _show(traced: TracedOutput, settings: Settings, terminal: Terminal) -> None:
     terminal.pairs([(terminal.words(code).capitalize(), value) for code, value in named])
     terminal.line()
     terminal.tell("cli_explain_text", style="bold")
-    terminal.block(escaped(row.content[:SHOWN_CHARS]), indent=4)
+    terminal.block(escape_hidden(row.content[:SHOWN_CHARS]), indent=4)
     if len(row.content) > SHOWN_CHARS:
         more = terminal.words("cli_explain_text_more", count=len(row.content) - SHOWN_CHARS)
         terminal.line(f"    {more}")
@@ -214,10 +214,10 @@ def _describe_state(traced: TracedOutput, settings: Settings, terminal: Terminal
 def _name_origin(row: QuarantineRowView, terminal: Terminal) -> list[tuple[str, str]]:
     """The origin of the output."""
     rows = [
-        ("cli_head_agent", escaped(row.agent_id or "–")),
-        ("cli_explain_node", escaped(f"{row.node_id or '–'} ({row.node_type})")),
-        ("cli_explain_session", escaped(row.session_id or "–")),
-        ("cli_explain_captured", f"{_when(row.created_at, terminal)} · {escaped(row.captured_by)}"),
+        ("cli_head_agent", escape_hidden(row.agent_id or "–")),
+        ("cli_explain_node", escape_hidden(f"{row.node_id or '–'} ({row.node_type})")),
+        ("cli_explain_session", escape_hidden(row.session_id or "–")),
+        ("cli_explain_captured", f"{_when(row.created_at, terminal)} · {escape_hidden(row.captured_by)}"),
     ]
     if row.occurred_at != row.created_at:
         rows.append(("cli_explain_occurred", terminal.moment(row.occurred_at)))
@@ -225,7 +225,7 @@ def _name_origin(row: QuarantineRowView, terminal: Terminal) -> list[tuple[str, 
         rows.append(("cli_explain_whole", terminal.words("cli_explain_partial")))
     if row.metadata:
         metadata = json.dumps(row.metadata, ensure_ascii=False)
-        rows.append(("cli_explain_metadata", shorten(shorten_ids(escaped(metadata)), METADATA_WIDTH)))
+        rows.append(("cli_explain_metadata", shorten(shorten_ids(escape_hidden(metadata)), METADATA_WIDTH)))
     return rows
 
 
@@ -251,10 +251,10 @@ def show_statements(row: QuarantineRowView, terminal: Terminal) -> None:
     if row.segmenter_problem is not None:
         terminal.tell("cli_explain_segmenter_problem", problem=row.segmenter_problem)
     elif row.segmented_by not in (None, RULES):
-        terminal.tell("cli_explain_segmented_by", model=escaped(row.segmented_by or ""))
+        terminal.tell("cli_explain_segmented_by", model=escape_hidden(row.segmented_by or ""))
     for segment in found[:STATEMENTS_LISTED]:
         text = " ".join(segment.text.split())
-        terminal.block(f"· {shorten(escaped(text), STATEMENT_WIDTH)}", indent=4)
+        terminal.block(f"· {shorten(escape_hidden(text), STATEMENT_WIDTH)}", indent=4)
     if len(found) > STATEMENTS_LISTED:
         terminal.tell("cli_explain_statements_more", count=len(found) - STATEMENTS_LISTED)
 
@@ -274,5 +274,5 @@ def _show_sightings(row: QuarantineRowView, terminal: Terminal) -> None:
 
 def _sighting_row(sighting: SightingView, terminal: Terminal) -> list[str]:
     meaning = "cli_sighting_corroborates" if sighting.corroborates else "cli_sighting_repeats"
-    agent, session = escaped(sighting.agent_id or "–"), escaped(sighting.session_id or "–")
+    agent, session = escape_hidden(sighting.agent_id or "–"), escape_hidden(sighting.session_id or "–")
     return [shorten_id(sighting.id), agent, session, terminal.moment(sighting.at), terminal.words(meaning)]

@@ -9,7 +9,7 @@ import typer
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
 from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal, shorten
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import Action, IdKind
 
@@ -111,7 +111,7 @@ def _list_memories(preview: RetractionPreviewView, terminal: Terminal) -> None:
 def _memory_row(memory: DependentMemoryView, terminal: Terminal) -> list[str]:
     return [
         shorten_id(memory.memory_id),
-        escaped(memory.decided_by_name),
+        escape_hidden(memory.decided_by_name),
         terminal.moment(memory.decided_at),
         str(memory.rests_on.others or "–"),
         shorten(memory.content_shown, SHOWN_WIDTH),

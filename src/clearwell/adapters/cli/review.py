@@ -19,7 +19,7 @@ from clearwell.adapters.cli.dossier import show_dossier, show_insights
 from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id, shorten_ids
 from clearwell.vocabulary import Action, Flag, IdKind, InsightState, Origin
 
@@ -365,8 +365,8 @@ def _decision_row(decision: DecisionView, terminal: Terminal) -> list[str]:
         terminal.moment(decision.at),
         terminal.words(f"action_{decision.action}"),
         _name_subject(decision, terminal),
-        escaped(decision.by),
-        escaped(decision.reason or "–"),
+        escape_hidden(decision.by),
+        escape_hidden(decision.reason or "–"),
     ]
 
 

@@ -90,10 +90,10 @@ async def _find_database(settings: Settings) -> DatabaseStatus | ClearwellError 
         return None
     try:
         async with running_postgres(settings) as at, open_overview_of(settings, at.url) as overview:
-            status = DatabaseStatus(at, await overview.server())
+            status = DatabaseStatus(at, await overview.read_server())
             if status.facts.schema == status.facts.newest_schema:
-                status.keys, status.models = await overview.keys(), await overview.models()
-                status.counts = await overview.counts() if await overview.sees_all() else None
+                status.keys, status.models = await overview.read_keys(), await overview.read_models()
+                status.counts = await overview.read_counts() if await overview.sees_all() else None
             return status
     except ClearwellError as problem:
         return problem

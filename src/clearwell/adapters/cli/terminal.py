@@ -18,7 +18,7 @@ from rich.text import Text
 
 from clearwell.adapters.cli.wrapping import fit_columns, wrap
 from clearwell.messages import Language, catalogue, join_names, join_pair, say
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Terminal:
 
 def make_visible(text: str) -> str:
     """Write out what a reader does not see and what steers a terminal, also a carriage return inside a line."""
-    return escaped(text.replace("\r\n", "\n")).replace("\r", "⟦U+000D⟧")
+    return escape_hidden(text.replace("\r\n", "\n")).replace("\r", "⟦U+000D⟧")
 
 
 def shorten(text: str, width: int) -> str:

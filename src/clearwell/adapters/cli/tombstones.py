@@ -10,7 +10,7 @@ from clearwell.adapters.cli.arguments import read_text
 from clearwell.adapters.cli.command import AsJson, Group, ask, start
 from clearwell.adapters.cli.conflicts import show_copies
 from clearwell.adapters.cli.ids import read_id
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import IdKind
 
@@ -85,8 +85,8 @@ def _row(tombstone: TombstoneView, terminal: Terminal) -> list[str]:
     return [
         shorten_id(tombstone.id),
         terminal.words(f"tombstone_kind_{tombstone.kind}"),
-        escaped(tombstone.reason),
-        escaped(tombstone.made_by_name),
+        escape_hidden(tombstone.reason),
+        escape_hidden(tombstone.made_by_name),
         terminal.moment(tombstone.made_at),
         _state(tombstone, terminal),
     ]
@@ -95,5 +95,5 @@ def _row(tombstone: TombstoneView, terminal: Terminal) -> list[str]:
 def _state(tombstone: TombstoneView, terminal: Terminal) -> str:
     if tombstone.lifted_at is None or tombstone.lifted_by_name is None:
         return terminal.words("cli_tombstone_stands")
-    by = escaped(tombstone.lifted_by_name)
+    by = escape_hidden(tombstone.lifted_by_name)
     return terminal.words("cli_tombstone_is_lifted", by=by, at=terminal.moment(tombstone.lifted_at))

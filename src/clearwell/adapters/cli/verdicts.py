@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_ids
 from clearwell.vocabulary import Outcome
 
@@ -54,7 +54,7 @@ def name_check(check: str, terminal: Terminal) -> str:
 
 def write_reason(verdict: VerdictView) -> str:
     """The reason in words, with short ids. It may quote an agent, so hidden characters are written out."""
-    return shorten_ids(escaped(verdict.reason))
+    return shorten_ids(escape_hidden(verdict.reason))
 
 
 def write_value(value: object) -> str:
@@ -63,7 +63,7 @@ def write_value(value: object) -> str:
         return "–"
     if isinstance(value, bool):
         return str(value).lower()
-    return repr(value).removesuffix(".0") if isinstance(value, float) else escaped(str(value))
+    return repr(value).removesuffix(".0") if isinstance(value, float) else escape_hidden(str(value))
 
 
 def show_flags(flags: Sequence[str], terminal: Terminal) -> None:

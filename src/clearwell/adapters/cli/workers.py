@@ -54,7 +54,7 @@ class WorkerProcess:
         self._process = context.Process(
             target=serve, args=(assignment, number, sender), name=f"clearwell serve {number}"
         )
-        with _held_back(LEFT_TO_SUPERVISOR):
+        with _block_signals(LEFT_TO_SUPERVISOR):
             self._process.start()
         sender.close()
 
@@ -148,12 +148,12 @@ class WorkerPool:
                 exit_code=process.exit_code,
             )
             pause = FIRST_PAUSE if process.was_ready else min(pause * 2, LONGEST_PAUSE)
-            if await self._stopped_within(pause):
+            if await self._wait_for_stop(pause):
                 return
             process = self._start(process.number)
             await process.wait_until_ready()
 
-    async def _stopped_within(self, seconds: float) -> bool:
+    async def _wait_for_stop(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
                 return await self._stopped.wait()
@@ -181,7 +181,7 @@ def on_supervisor_end(act: Callable[[], object]) -> None:
 
 
 @contextmanager
-def _held_back(signals: set[signal.Signals]) -> Iterator[None]:
+def _block_signals(signals: set[signal.Signals]) -> Iterator[None]:
     """Processes started meanwhile never receive these signals; for this one they are delivered afterwards."""
     if sys.platform == "win32":
         yield

@@ -10,7 +10,7 @@ from clearwell.adapters.cli.command import AsJson, Group, ask, run, start
 from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import name_flags
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import IdKind
 
@@ -78,7 +78,7 @@ def rebuild(
         terminal.tell("cli_rebuild_nothing")
     else:
         terminal.tell("cli_rebuilt", groups=len(rebuilt), entries=sum(rebuilt.values()))
-        terminal.pairs([(escaped(name), str(entries)) for name, entries in rebuilt.items()])
+        terminal.pairs([(escape_hidden(name), str(entries)) for name, entries in rebuilt.items()])
 
 
 async def _rebuild(settings: Settings, terminal: Terminal, group: str | None) -> Mapping[str, int]:
@@ -95,7 +95,7 @@ def _show(entries: Sequence[WorkingEntryView], terminal: Terminal) -> None:
         if entry.expires_at is not None:
             facts.append(terminal.time_left(entry.expires_at))
         if entry.agent_id is not None:
-            facts.append(escaped(entry.agent_id))
+            facts.append(escape_hidden(entry.agent_id))
         terminal.line(f"{number:>2}. {entry.label_text}  {' · '.join(facts)}", "bold")
         if entry.flags:
             terminal.line(f"    ! {name_flags(entry.flags, terminal)}", "yellow")

@@ -28,7 +28,7 @@ from clearwell.records import (
     Written,
 )
 from clearwell.text.flags import find_flags
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.vocabulary import Flag
 
 AT_ONCE = 2
@@ -132,7 +132,7 @@ class InsightComposer:
         seen = [f"{source.statement}\n{source.passage}" for source in sources]
         invented = find_invented(join_sentences(sentences), seen)
         if invented:
-            return WriterUnavailable("writer_invented", model=model, values=escaped(", ".join(invented)))
+            return WriterUnavailable("writer_invented", model=model, values=escape_hidden(", ".join(invented)))
         return replace(written, sentences=sentences, dropped=written.dropped + sum(refused))
 
     def _make_insight(
@@ -160,7 +160,7 @@ class InsightComposer:
             notes=_make_notes(draft, answer),
             sides=tuple(
                 InsightSide(
-                    statement=escaped(side.best.headline).strip(),
+                    statement=escape_hidden(side.best.headline).strip(),
                     log_ids=tuple(one.log_id for one in side.statements),
                     support=side.support,
                 )
@@ -180,7 +180,7 @@ def join_sentences(sentences: Sequence[Sentence]) -> str:
     """Return the sentences as one text, without spaces after Chinese sentences."""
     text = ""
     for sentence in sentences:
-        said = escaped(sentence.text).strip()
+        said = escape_hidden(sentence.text).strip()
         text += ("" if not text or text[-1] in CLOSED else " ") + said
     return text
 
@@ -195,8 +195,8 @@ def _make_writer_source(one: DigestCandidate, contents: Mapping[UUID, str]) -> W
 
 def _make_sentences(draft: Draft, written: Written | None) -> tuple[Sentence, ...]:
     if written is None:
-        return (Sentence(text=escaped(draft.summary).strip(), sources=(draft.best.log_id,)),)
-    return tuple(replace(one, text=escaped(one.text).strip()) for one in written.sentences)
+        return (Sentence(text=escape_hidden(draft.summary).strip(), sources=(draft.best.log_id,)),)
+    return tuple(replace(one, text=escape_hidden(one.text).strip()) for one in written.sentences)
 
 
 def _make_source(one: DigestCandidate, draft: Draft) -> InsightSource:

@@ -68,7 +68,7 @@ def remove_fences(text: str, memories: Mapping[UUID, str]) -> OwnText:
 
     def leave_out(fence: re.Match[str]) -> str:
         memory_id = _id(fence)
-        if memory_id is None or not _is(fence.group(2), memories.get(memory_id, "")):
+        if memory_id is None or not _equals_memory(fence.group(2), memories.get(memory_id, "")):
             return fence.group()
         cited.append(memory_id)
         quoted.append(fence.span())
@@ -78,7 +78,7 @@ def remove_fences(text: str, memories: Mapping[UUID, str]) -> OwnText:
     if not cited:
         return OwnText(text)
     shown = HEADING.sub("", ITEM_LABEL.sub("", shown))
-    shown = "\n".join(line for line in shown.splitlines() if line.strip() not in _said_around_memories()).strip()
+    shown = "\n".join(line for line in shown.splitlines() if line.strip() not in _list_frame_lines()).strip()
     own = shown
     for memory_id in set(cited):
         own = own.replace(_mark(memory_id), " ")
@@ -96,7 +96,7 @@ def blank_fences(text: str) -> str:
     blank = FENCE.sub(_blank_tags, text)
     blank = HEADING.sub(_blank_match, ITEM_LABEL.sub(_blank_match, blank))
     lines = blank.splitlines(keepends=True)
-    return "".join("\n" * len(line) if line.strip() in _said_around_memories() else line for line in lines)
+    return "".join("\n" * len(line) if line.strip() in _list_frame_lines() else line for line in lines)
 
 
 def _blank_tags(fence: re.Match[str]) -> str:
@@ -119,8 +119,8 @@ def _id(fence: re.Match[str]) -> UUID | None:
         return None
 
 
-def _is(inside: str, memory: str) -> bool:
-    """Whether it is the memory, so much of it as an injected one is cut to, or whole sentences of it."""
+def _equals_memory(inside: str, memory: str) -> bool:
+    """Whether the text is the memory, the part of it that an injected one is cut to, or whole sentences of it."""
     plain = normalise(inside).strip("…")
     for known in (memory, escape_markup(memory)):
         whole = normalise(known)
@@ -131,7 +131,7 @@ def _is(inside: str, memory: str) -> bool:
 
 
 @cache
-def _said_around_memories() -> frozenset[str]:
+def _list_frame_lines() -> frozenset[str]:
     """The lines that the context builder puts around memories: nobody's own words."""
     known = catalogue()
     headings = [f"## {text}" for section in Section for text in known[f"context_{section}"].values()]
@@ -151,7 +151,7 @@ def measure_repeat(
     text: str, recalled: Mapping[UUID, str], comparison: StatementComparison, *, threshold: float, talk: int
 ) -> Repeat:
     """Sentence by sentence: what stands in a recalled memory, but for small talk around it."""
-    near = {} if len(text) > LONGEST else _near(text, recalled)
+    near = {} if len(text) > LONGEST else _find_near(text, recalled)
     sentences = _sentences(text) if near else []
     if not near or len(sentences) > MAX_SENTENCES:
         return Repeat(0.0)
@@ -205,7 +205,7 @@ def _around(sentence: str, known: str) -> str | None:
     return f"{before} {after}" if found else None
 
 
-def _near(text: str, recalled: Mapping[UUID, str]) -> dict[UUID, str]:
+def _find_near(text: str, recalled: Mapping[UUID, str]) -> dict[UUID, str]:
     """The recalled memories that share words with a text, the most first."""
     own = shingles[text[:LONGEST]]
     shared = {memory_id: len(own & shingles[known[:LONGEST]]) for memory_id, known in recalled.items()}

@@ -18,8 +18,8 @@ POLICIES: dict[str, NodePolicy] = {
 EVIDENCE = frozenset({"fact_check"})
 
 
-def said_by(node_types: Iterable[str]) -> Metadata:
-    """What a memory tells of the nodes that said it: a chair's conclusion is to be known as one."""
+def describe_speakers(node_types: Iterable[str]) -> Metadata:
+    """Return what the metadata of a memory say about its speakers, so that a chair's conclusion is known as one."""
     types = set(node_types)
     return {"node_type": types.pop()} if len(types) == 1 and types != {"agent"} else {}
 

@@ -7,13 +7,13 @@ from uuid import UUID
 from clearwell.errors import ClearwellError, Conflict, InvalidInput, NotFound
 from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.idempotency import StoredAnswer, claim_key
-from clearwell.flow.ingress.policies import said_by
+from clearwell.flow.ingress.policies import describe_speakers
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.offload import offload
 from clearwell.ports import IdempotencyStore, QuarantineStore, WorkingStore
 from clearwell.records import IdempotencyKey, Json, NewMemory, Origin, Principal, PromotionResult, QuarantineRow
 from clearwell.text.flags import find_flags
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 
 MAX_ID_CHARACTERS = 100
 """How much of something that is no id is repeated in a message."""
@@ -134,7 +134,7 @@ async def _build_text(row: QuarantineRow, text: NewMemory, origin: Origin) -> Ne
         session_id=capture.session_id,
         author=capture.agent_id,
         occurred_at=capture.occurred_at,
-        metadata={**said_by([capture.node_type]), **text.metadata},
+        metadata={**describe_speakers([capture.node_type]), **text.metadata},
         origin=origin,
         origin_id=capture.id,
     )
@@ -145,7 +145,7 @@ def _parse_id(given: str, group_id: str) -> UUID | NotFound:
     try:
         return UUID(given)
     except ValueError:
-        return NotFound("row_not_found", id=escaped(given[:MAX_ID_CHARACTERS]), group=group_id)
+        return NotFound("row_not_found", id=escape_hidden(given[:MAX_ID_CHARACTERS]), group=group_id)
 
 
 def _store_result(result: PromotionResult | ClearwellError) -> Json:

@@ -14,7 +14,7 @@ from clearwell.offload import offload
 from clearwell.records import NewMemory
 from clearwell.text.flags import find_flags
 from clearwell.text.hidden_markup import find_hidden_markup
-from clearwell.text.hidden_text import escaped, show_hidden, strip_hidden
+from clearwell.text.hidden_text import escape_hidden, show_hidden, strip_hidden
 from clearwell.text.injection import detect_injection
 from clearwell.vocabulary import Flag
 
@@ -34,7 +34,10 @@ async def screen_text(text: NewMemory, sources: Sequence[str] = ()) -> NewMemory
     """
     if unknown := [flag for flag in text.acknowledge if flag not in ACKNOWLEDGED]:
         raise InvalidInput(
-            "acknowledge_unknown", field="acknowledge", value=escaped(unknown[0][:SHOWN]), limit=", ".join(ACKNOWLEDGED)
+            "acknowledge_unknown",
+            field="acknowledge",
+            value=escape_hidden(unknown[0][:SHOWN]),
+            limit=", ".join(ACKNOWLEDGED),
         )
     return await offload(len(text.content) + sum(map(len, sources)), _screen, text, sources)
 
@@ -63,11 +66,11 @@ def _show(texts: Sequence[str], flag: str) -> str:
 
 
 def _show_hidden(text: str) -> str:
-    return show_hidden(text) or escaped(find_hidden_markup(text))
+    return show_hidden(text) or escape_hidden(find_hidden_markup(text))
 
 
 def _show_instruction(text: str) -> str:
     if detect_injection(text) is None:
         return ""
     line = next((line for line in text.splitlines() if detect_injection(line) is not None), text)
-    return escaped(line.strip()[:SHOWN])
+    return escape_hidden(line.strip()[:SHOWN])

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from clearwell.errors import ClearwellError, Conflict
 from clearwell.flow import limits
-from clearwell.flow.ingress.policies import said_by
+from clearwell.flow.ingress.policies import describe_speakers
 from clearwell.flow.promotion.planning import PromotionPlan, PromotionPlanner
 from clearwell.flow.promotion.screening import screen_text
 from clearwell.flow.promotion.writing import PromotedInsight, PromotionWriter, describe_memory, has_same_content
@@ -101,7 +101,7 @@ def _build_memory(insight: Insight, text: str, request: DecisionRequest) -> NewM
         author=next(iter(agents)) if len(agents) == 1 else None,
         occurred_at=max((one.occurred_at for one in sources), default=None),
         agent_id=limits.require_id(request.agent_id, "agent_id"),
-        metadata=said_by(one.node_type for one in sources),
+        metadata=describe_speakers(one.node_type for one in sources),
         origin=Origin.INSIGHT,
         origin_id=insight.id,
         supersedes=request.supersedes,

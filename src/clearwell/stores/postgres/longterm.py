@@ -45,7 +45,7 @@ class PostgresLongTerm(LongTermSearch):
             best = best_chunks(chunks, query.limit)
             if len(best) == query.limit or len(chunks) < limit:
                 conflicts = await self._find_conflicts(query, best)
-                found = [found_of(row, query, conflicts) for row in best]
+                found = [read_found(row, query, conflicts) for row in best]
                 return [chunk for chunk in found if query.embedding is not None or chunk.words > 0]
             limit *= GROWTH
 
@@ -66,7 +66,7 @@ class PostgresLongTerm(LongTermSearch):
         if first.reembedding not in (None, planned["reembedding"]):
             raise ReembeddingStarted("models_moved")
         return [
-            [found_of(row, one) for row in best_chunks(rows, one.limit)]
+            [read_found(row, one) for row in best_chunks(rows, one.limit)]
             for one, rows in zip(queries, answers, strict=True)
         ]
 
@@ -165,7 +165,7 @@ def filter_params(wanted: SearchQuery) -> dict[str, Any]:
     }
 
 
-def found_of(row: DictRow, wanted: SearchQuery, conflicts: Mapping[UUID, Sequence[UUID]] = NO_CONFLICTS) -> Found:
+def read_found(row: DictRow, wanted: SearchQuery, conflicts: Mapping[UUID, Sequence[UUID]] = NO_CONFLICTS) -> Found:
     memory, similarity = memory_of(row), row["similarity"]
     if wanted.terms is None:
         return Found(memory=memory, similarity=similarity, origin_id=row.get("origin_id"))

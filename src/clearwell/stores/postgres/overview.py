@@ -123,9 +123,9 @@ class Overview:
     def __init__(self, connection: psycopg.AsyncConnection[DictRow]) -> None:
         self._connection = connection
 
-    async def server(self) -> ServerFacts:
-        row = await self._one("overview_server")
-        applied = await self._rows("schema_versions") if row["has_schema"] else []
+    async def read_server(self) -> ServerFacts:
+        row = await self._fetch_row("overview_server")
+        applied = await self._fetch_rows("schema_versions") if row["has_schema"] else []
         return ServerFacts(
             version=row["server"].split()[0],
             pgvector=row["pgvector"],
@@ -135,108 +135,108 @@ class Overview:
 
     async def sees_all(self) -> bool:
         """Whether this login sees the rows of every group."""
-        return bool((await self._one("overview_sees_all"))["sees_all"])
+        return bool((await self._fetch_row("overview_sees_all"))["sees_all"])
 
-    async def keys(self) -> Keys:
-        async with self._as(Role.OPERATOR):
-            return Keys(**await self._one("overview_keys"))
+    async def read_keys(self) -> Keys:
+        async with self._enter_role(Role.OPERATOR):
+            return Keys(**await self._fetch_row("overview_keys"))
 
-    async def models(self) -> dict[str, int]:
+    async def read_models(self) -> dict[str, int]:
         """The models of the stored vectors, with their dimensions."""
-        async with self._as(Role.REVIEWER):
-            return {row["model"]: row["dimensions"] for row in await self._rows("embedding_models")}
+        async with self._enter_role(Role.REVIEWER):
+            return {row["model"]: row["dimensions"] for row in await self._fetch_rows("embedding_models")}
 
-    async def last_reembedding(self) -> Reembedding | None:
+    async def read_last_reembedding(self) -> Reembedding | None:
         """The last re-embedding: the models before it are still recorded, but no longer in use."""
-        async with self._as(Role.REVIEWER):
-            rows = await self._rows("last_reembedding")
+        async with self._enter_role(Role.REVIEWER):
+            rows = await self._fetch_rows("last_reembedding")
         return reembedding_of(rows[0]) if rows else None
 
-    async def counts(self) -> Counts:
-        memories = await self._one("overview_memories")
+    async def read_counts(self) -> Counts:
+        memories = await self._fetch_row("overview_memories")
         return Counts(
-            admissions=_by_state(await self._rows("overview_admissions")),
-            pending=AdmissionBacklog(**await self._one("overview_pending")),
+            admissions=_by_state(await self._fetch_rows("overview_admissions")),
+            pending=AdmissionBacklog(**await self._fetch_row("overview_pending")),
             memories=memories["memories"],
             chunks=memories["chunks"],
-            groups={row["group_id"]: row["has_memories"] for row in await self._rows("overview_groups")},
+            groups={row["group_id"]: row["has_memories"] for row in await self._fetch_rows("overview_groups")},
         )
 
-    async def ingress_summary(self, *, since: datetime) -> IngressSummary:
-        return await self._ingress_summary({"since": since, "group_id": None})
+    async def read_ingress_summary(self, *, since: datetime) -> IngressSummary:
+        return await self._read_ingress_summary({"since": since, "group_id": None})
 
-    async def ingress_summary_in(self, group_id: str, *, since: datetime) -> IngressSummary:
+    async def read_ingress_summary_in(self, group_id: str, *, since: datetime) -> IngressSummary:
         """The same for one group, in the role of a reviewer, which every login of Clearwell can enter."""
-        async with self._as(Role.REVIEWER, group_id):
-            return await self._ingress_summary({"since": since, "group_id": group_id})
+        async with self._enter_role(Role.REVIEWER, group_id):
+            return await self._read_ingress_summary({"since": since, "group_id": group_id})
 
-    async def judge_backlog(self, *, since: datetime) -> JudgeBacklog:
-        return await self._judge_backlog({"since": since, "group_id": None})
+    async def read_judge_backlog(self, *, since: datetime) -> JudgeBacklog:
+        return await self._read_judge_backlog({"since": since, "group_id": None})
 
-    async def judge_backlog_in(self, group_id: str, *, since: datetime) -> JudgeBacklog:
-        async with self._as(Role.REVIEWER, group_id):
-            return await self._judge_backlog({"since": since, "group_id": group_id})
+    async def read_judge_backlog_in(self, group_id: str, *, since: datetime) -> JudgeBacklog:
+        async with self._enter_role(Role.REVIEWER, group_id):
+            return await self._read_judge_backlog({"since": since, "group_id": group_id})
 
-    async def waiting(self) -> list[WaitingPromotions]:
-        return await self._waiting({"group_id": None})
+    async def read_waiting(self) -> list[WaitingPromotions]:
+        return await self._read_waiting({"group_id": None})
 
-    async def waiting_in(self, group_id: str) -> list[WaitingPromotions]:
-        async with self._as(Role.REVIEWER, group_id):
-            return await self._waiting({"group_id": group_id})
+    async def read_waiting_in(self, group_id: str) -> list[WaitingPromotions]:
+        async with self._enter_role(Role.REVIEWER, group_id):
+            return await self._read_waiting({"group_id": group_id})
 
-    async def _waiting(self, params: Params) -> list[WaitingPromotions]:
-        return [WaitingPromotions(**row) for row in await self._rows("overview_waiting", params)]
+    async def _read_waiting(self, params: Params) -> list[WaitingPromotions]:
+        return [WaitingPromotions(**row) for row in await self._fetch_rows("overview_waiting", params)]
 
-    async def lost_memories(self) -> LostMemories:
-        return await self._lost_memories(None)
+    async def read_lost_memories(self) -> LostMemories:
+        return await self._read_lost_memories(None)
 
-    async def lost_memories_in(self, group_id: str) -> LostMemories:
-        async with self._as(Role.REVIEWER, group_id):
-            return await self._lost_memories(group_id)
+    async def read_lost_memories_in(self, group_id: str) -> LostMemories:
+        async with self._enter_role(Role.REVIEWER, group_id):
+            return await self._read_lost_memories(group_id)
 
-    async def outdated_terms(self, tokenizer_version: int) -> OutdatedTerms:
-        return await self._outdated_terms(None, tokenizer_version)
+    async def read_outdated_terms(self, tokenizer_version: int) -> OutdatedTerms:
+        return await self._read_outdated_terms(None, tokenizer_version)
 
-    async def outdated_terms_in(self, group_id: str, tokenizer_version: int) -> OutdatedTerms:
-        async with self._as(Role.REVIEWER, group_id):
-            return await self._outdated_terms(group_id, tokenizer_version)
+    async def read_outdated_terms_in(self, group_id: str, tokenizer_version: int) -> OutdatedTerms:
+        async with self._enter_role(Role.REVIEWER, group_id):
+            return await self._read_outdated_terms(group_id, tokenizer_version)
 
-    async def _lost_memories(self, group_id: str | None) -> LostMemories:
+    async def _read_lost_memories(self, group_id: str | None) -> LostMemories:
         params = {"group_id": group_id, "ids": None, "after": None, "limit": None}
-        return LostMemories(**await self._one("overview_lost", params))
+        return LostMemories(**await self._fetch_row("overview_lost", params))
 
-    async def _outdated_terms(self, group_id: str | None, tokenizer_version: int) -> OutdatedTerms:
+    async def _read_outdated_terms(self, group_id: str | None, tokenizer_version: int) -> OutdatedTerms:
         params = {"group_id": group_id, "tokenizer_version": tokenizer_version}
-        return OutdatedTerms(**await self._one("outdated_terms", params))
+        return OutdatedTerms(**await self._fetch_row("outdated_terms", params))
 
-    async def memories_in(self, group_id: str) -> dict[str, int]:
+    async def read_memories_in(self, group_id: str) -> dict[str, int]:
         """How many memories a group has, by the model of their vectors."""
-        async with self._as(Role.REVIEWER, group_id):
-            rows = await self._rows("overview_group_memories", {"group_id": group_id})
+        async with self._enter_role(Role.REVIEWER, group_id):
+            rows = await self._fetch_rows("overview_group_memories", {"group_id": group_id})
         return {row["embedding_model"]: row["memories"] for row in rows}
 
-    async def _judge_backlog(self, params: Params) -> JudgeBacklog:
-        waiting = (await self._one("overview_judge_waiting", params))["rows"]
-        failures = await self._rows("overview_judge_gave_up", params)
+    async def _read_judge_backlog(self, params: Params) -> JudgeBacklog:
+        waiting = (await self._fetch_row("overview_judge_waiting", params))["rows"]
+        failures = await self._fetch_rows("overview_judge_gave_up", params)
         return JudgeBacklog(waiting=waiting, failures=JudgeFailures(**failures[0]) if failures else None)
 
-    async def _ingress_summary(self, params: Params) -> IngressSummary:
+    async def _read_ingress_summary(self, params: Params) -> IngressSummary:
         return IngressSummary(
-            admissions=_by_state(await self._rows("overview_settled", params)),
-            refusals=[Refusal(**row) for row in await self._rows("overview_refusals", params)],
+            admissions=_by_state(await self._fetch_rows("overview_settled", params)),
+            refusals=[Refusal(**row) for row in await self._fetch_rows("overview_refusals", params)],
         )
 
     @asynccontextmanager
-    async def _as(self, role: Role, group_id: str = "") -> AsyncIterator[None]:
-        await self._rows("enter", {"role": role, "group_id": group_id})
+    async def _enter_role(self, role: Role, group_id: str = "") -> AsyncIterator[None]:
+        await self._fetch_rows("enter", {"role": role, "group_id": group_id})
         yield
-        await self._rows("leave")
+        await self._fetch_rows("leave")
 
-    async def _rows(self, name: str, params: Params | None = None) -> list[DictRow]:
+    async def _fetch_rows(self, name: str, params: Params | None = None) -> list[DictRow]:
         return await (await self._connection.execute(query(name), params or {})).fetchall()
 
-    async def _one(self, name: str, params: Params | None = None) -> DictRow:
-        (row,) = await self._rows(name, params)
+    async def _fetch_row(self, name: str, params: Params | None = None) -> DictRow:
+        (row,) = await self._fetch_rows(name, params)
         return row
 
 

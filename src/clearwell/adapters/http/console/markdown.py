@@ -18,7 +18,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 
 LONGEST = 200_000
 """Longer texts are shown as they are: rendering them would keep others waiting."""
@@ -57,7 +57,7 @@ def render_markdown(text: str) -> Markup:
     """Render a text as HTML that cannot run, load or pose as anything."""
     if len(text) > LONGEST:
         return Markup('<p class="plain">{}</p>').format(show_plain(text))
-    html = _renderer().render(escaped(text))
+    html = _renderer().render(escape_hidden(text))
     clean = nh3.clean(
         html,
         tags=TAGS,
@@ -82,7 +82,7 @@ def quote_fenced(text: str) -> str:
 
 def show_plain(text: object) -> Markup:
     """A text as it is, with hidden characters written out and marks in grey."""
-    return Markup(_mark(str(escape(escaped(str(text))))))  # noqa: S704 - escaped
+    return Markup(_mark(str(escape(escape_hidden(str(text))))))  # noqa: S704 - escaped
 
 
 def show_formulas(text: object) -> Markup:
@@ -90,7 +90,7 @@ def show_formulas(text: object) -> Markup:
     whole = str(text)
     if "$" not in whole or len(whole) > LONGEST:
         return show_plain(whole)
-    (line,) = _formula_finder().parseInline(escaped(whole))
+    (line,) = _formula_finder().parseInline(escape_hidden(whole))
     return Markup("").join(
         FORMULAS.get(part.type, Markup("{}")).format(show_plain(part.content)) for part in line.children or ()
     )

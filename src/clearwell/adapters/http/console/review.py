@@ -23,7 +23,7 @@ from clearwell.adapters.http.console.request import UNACKNOWLEDGED, ConsoleReque
 from clearwell.errors import ClearwellError, Conflict, InvalidInput
 from clearwell.messages import say
 from clearwell.records import Action, DecisionRequest, DecisionResult
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.views.captures import QuarantineRowView
 from clearwell.views.problems import ProblemView
 from clearwell.vocabulary import Flag
@@ -251,7 +251,7 @@ async def _explain(request: ConsoleRequest, error: ClearwellError) -> str:
     name = (await request.key_names()).get(by, by)
     code = "console_decided_by_you" if by == request.caller.name else "console_decided_meanwhile"
     action = say(f"action_{error.current['action']}", request.language)
-    return say(code, request.language, name=escaped(name), action=action)
+    return say(code, request.language, name=escape_hidden(name), action=action)
 
 
 async def _explain_one_of_many(request: ConsoleRequest, group: str, insight_id: UUID, error: ClearwellError) -> str:
@@ -259,7 +259,7 @@ async def _explain_one_of_many(request: ConsoleRequest, group: str, insight_id: 
     dossier, why = await read_dossier(request, group, insight_id), await _explain(request, error)
     if dossier is None:
         return why
-    return f"“{escaped(_quote(dossier.summary, MAX_QUOTED))}” {why}"
+    return f"“{escape_hidden(_quote(dossier.summary, MAX_QUOTED))}” {why}"
 
 
 def _quote(text: str, most: int) -> str:

@@ -18,7 +18,7 @@ from clearwell.adapters.http.console.icons import icon
 from clearwell.adapters.http.console.navigation import PAGES, page_url
 from clearwell.messages import Language, catalogue, say
 from clearwell.records import Principal
-from clearwell.text.hidden_text import escaped
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 from clearwell.version import __version__
 
@@ -112,5 +112,5 @@ def show_code(sentence: str) -> Markup:
 
 def _say(language: Language, code: str, /, **params: object) -> str:
     """A sentence in the reader's language. Names and ids in it are shown with hidden characters escaped."""
-    shown = {name: escaped(value) if isinstance(value, str) else value for name, value in params.items()}
+    shown = {name: escape_hidden(value) if isinstance(value, str) else value for name, value in params.items()}
     return say(code, language, **shown)
