@@ -25,10 +25,10 @@ from clearwell.records import (
     NewMemory,
     Origin,
     PromotionState,
+    SearchFilter,
     Support,
     Tombstone,
     TombstoneKind,
-    Where,
 )
 from clearwell.testing import ManualClock
 from tests.contract.ports import START, event, promotion, request, unit
@@ -140,7 +140,7 @@ async def test_the_time_in_which_a_memory_did_not_hold_is_kept(stores: Stores) -
     made, chunks = promotion(1)
 
     async def held(at: datetime) -> bool:
-        return bool(await stores.longterm.search(where(Where(as_of=at))))
+        return bool(await stores.longterm.search(where(SearchFilter(as_of=at))))
 
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([(made, chunks)])

@@ -10,7 +10,7 @@ import pytest
 from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.flow.retrieval.metadata_filters import read_filters
 from clearwell.ports import Fusion, SearchQuery, Stores
-from clearwell.records import Memory, Promotion, Scope, Where
+from clearwell.records import Memory, Promotion, Scope, SearchFilter
 from tests.contract.ports import START, promote, promotion, unit
 
 DAY = timedelta(days=1)
@@ -59,7 +59,7 @@ def memory(number: int, **changes: Any) -> tuple[Promotion, list[Memory]]:
     return decided, [replace(chunk, **changes) for chunk in chunks]
 
 
-def query(where: Where, *, words: str | None = "memory", limit: int = 10) -> SearchQuery:
+def query(where: SearchFilter, *, words: str | None = "memory", limit: int = 10) -> SearchQuery:
     by_words = None if words is None else analyse_query(words)
     return SearchQuery(group_id="g", embedding=unit(0), model="m", limit=limit, terms=by_words, where=where)
 
@@ -71,7 +71,7 @@ async def found(stores: Stores, wanted: SearchQuery) -> set[int]:
 @pytest.mark.parametrize(("given", "expected"), CONDITIONS, ids=[str(given) for given, _ in CONDITIONS])
 async def test_conditions_on_metadata_hold(stores: Stores, given: object, expected: set[int]) -> None:
     await promote(stores, "g", [memory(n, metadata=row) for n, row in enumerate(ROWS)])
-    where = Where(conditions=read_filters(given))
+    where = SearchFilter(conditions=read_filters(given))
     assert await found(stores, query(where)) == expected
     assert await found(stores, query(where, words=None)) == expected
 
@@ -79,16 +79,16 @@ async def test_conditions_on_metadata_hold(stores: Stores, given: object, expect
 async def test_times_are_of_when_it_was_said_else_promoted(stores: Stores) -> None:
     moments = [START - 3 * DAY, START - 2 * DAY, START - DAY, None]
     await promote(stores, "g", [memory(n, occurred_at=at) for n, at in enumerate(moments)])
-    assert await found(stores, query(Where(since=START - 2 * DAY))) == {1, 2, 3}
-    assert await found(stores, query(Where(until=START - 2 * DAY))) == {0}
-    assert await found(stores, query(Where(since=START - 2 * DAY, until=START))) == {1, 2}
-    assert await found(stores, query(Where(since=START))) == {3}
+    assert await found(stores, query(SearchFilter(since=START - 2 * DAY))) == {1, 2, 3}
+    assert await found(stores, query(SearchFilter(until=START - 2 * DAY))) == {0}
+    assert await found(stores, query(SearchFilter(since=START - 2 * DAY, until=START))) == {1, 2}
+    assert await found(stores, query(SearchFilter(since=START))) == {3}
 
 
 async def test_a_session_is_searched_alone(stores: Stores) -> None:
     await promote(stores, "g", [memory(n, session_id=s) for n, s in enumerate(("a", "b", "a", None))])
-    assert await found(stores, query(Where(session_id="a"))) == {0, 2}
-    assert await found(stores, query(Where(session_id="' OR true"))) == set()
+    assert await found(stores, query(SearchFilter(session_id="a"))) == {0, 2}
+    assert await found(stores, query(SearchFilter(session_id="' OR true"))) == set()
 
 
 async def test_what_is_left_out_takes_nobodys_place(stores: Stores) -> None:
@@ -97,7 +97,7 @@ async def test_what_is_left_out_takes_nobodys_place(stores: Stores) -> None:
     decided, chunks = promotion(100, vectors=[unit(4)])
     meant = (decided, [replace(chunk, session_id="other", metadata={"meant": True}) for chunk in chunks])
     await promote(stores, "g", [*better, meant])
-    for where in (Where(session_id="other"), Where(conditions=read_filters({"meant": True}))):
+    for where in (SearchFilter(session_id="other"), SearchFilter(conditions=read_filters({"meant": True}))):
         assert await found(stores, query(where, limit=3)) == {99}
 
 
@@ -112,12 +112,12 @@ async def test_what_was_verified_then_is_found_as_of_then(stores: Stores, reques
     else:
         chunks = stores.longterm._chunks  # type: ignore[attr-defined]
         chunks[2] = replace(chunks[2], valid_to=ended)
-    assert await found(stores, query(Where())) == {0, 1}
-    assert await found(stores, query(Where(as_of=START - DAY))) == set()
-    assert await found(stores, query(Where(as_of=START))) == {0, 2}
-    assert await found(stores, query(Where(as_of=START + DAY))) == {0, 1, 2}
-    assert await found(stores, query(Where(as_of=ended))) == {0, 1}
-    assert await found(stores, query(Where(as_of=START + DAY, still_valid=True))) == {0, 1}
+    assert await found(stores, query(SearchFilter())) == {0, 1}
+    assert await found(stores, query(SearchFilter(as_of=START - DAY))) == set()
+    assert await found(stores, query(SearchFilter(as_of=START))) == {0, 2}
+    assert await found(stores, query(SearchFilter(as_of=START + DAY))) == {0, 1, 2}
+    assert await found(stores, query(SearchFilter(as_of=ended))) == {0, 1}
+    assert await found(stores, query(SearchFilter(as_of=START + DAY, still_valid=True))) == {0, 1}
 
 
 async def test_words_alone_find_what_has_them_of_every_model(stores: Stores) -> None:
@@ -127,7 +127,7 @@ async def test_words_alone_find_what_has_them_of_every_model(stores: Stores) -> 
         for n, text in enumerate(texts)
     ]
     await promote(stores, "g", rows)
-    wanted = replace(query(Where(), words="Which service uses Kafka?"), embedding=None, explain=True)
+    wanted = replace(query(SearchFilter(), words="Which service uses Kafka?"), embedding=None, explain=True)
     best = await stores.longterm.search(wanted)
     assert [one.memory.id.int - 1001 for one in best] == [0, 2]
     assert all(one.similarity is None and one.words > 0 for one in best)
@@ -138,7 +138,7 @@ async def test_words_alone_find_what_has_them_of_every_model(stores: Stores) -> 
 
 async def test_the_parts_add_up_to_the_rank(stores: Stores) -> None:
     await promote(stores, "g", [memory(n) for n in range(4)])
-    wanted = query(Where(), words="what did Ann say of memory 2?")
+    wanted = query(SearchFilter(), words="what did Ann say of memory 2?")
     assert all(one.parts is None for one in await stores.longterm.search(wanted)), "nobody asked for them"
     for one in await stores.longterm.search(replace(wanted, explain=True)):
         parts = one.parts
@@ -153,7 +153,7 @@ async def test_an_agents_own_memory_moves_no_rank_of_the_groups(stores: Stores) 
     """How rare a word is for the group tells nothing of what only one agent may read, nor do its speakers."""
     shared = [memory(n, content=text) for n, text in enumerate(["Kafka is used.", "Redis is used."])]
     await promote(stores, "g", shared)
-    wanted = query(Where(), words="What did Eve say of Kafka or Redis and Ann?")
+    wanted = query(SearchFilter(), words="What did Eve say of Kafka or Redis and Ann?")
     before = {one.memory.id: one.rank for one in await stores.longterm.search(wanted)}
     own = [promotion(n + 50, agent_id="a1") for n in range(9)]
     kept = [(p, [replace(chunk, content="Kafka again", author="Eve") for chunk in chunks]) for p, chunks in own]
@@ -170,6 +170,6 @@ async def test_one_may_ask_for_the_agents_own_memory_alone_or_for_the_groups(sto
     await promote(stores, "g", kept)
     for scope, expected in ((None, {0, 1}), (Scope.AGENT, {1}), (Scope.GROUP, {0})):
         for words in ("memory", None):
-            wanted = replace(query(Where(scope=scope), words=words), agent_id="a1")
+            wanted = replace(query(SearchFilter(scope=scope), words=words), agent_id="a1")
             assert await found(stores, wanted) == expected
-    assert await found(stores, query(Where(scope=Scope.AGENT))) == set()
+    assert await found(stores, query(SearchFilter(scope=Scope.AGENT))) == set()

@@ -25,7 +25,7 @@ from clearwell.records import (
     Vector,
     Writer,
     WriterSource,
-    Written,
+    WrittenInsight,
 )
 from clearwell.settings import NodePolicy, Settings
 from clearwell.testing import WordEmbedder
@@ -93,7 +93,7 @@ class ScriptedWriter:
     torn: bool = False
     asked: list[Sequence[WriterSource]] = field(default_factory=list)
 
-    async def write(self, sources: Sequence[WriterSource]) -> Written:
+    async def write(self, sources: Sequence[WriterSource]) -> WrittenInsight:
         self.asked.append(sources)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, WriterUnavailable):
@@ -102,7 +102,7 @@ class ScriptedWriter:
         seen = Contradiction(
             of=first, against=last, layer=Layer.QUARANTINE, reason="contradiction_by_model", params={"why": "5 / 7"}
         )
-        return Written(
+        return WrittenInsight(
             sentences=(Sentence(text=answer, sources=(first,)),),
             contradictions=(seen,) if self.torn else (),
         )
@@ -346,7 +346,7 @@ class BrokenWriter:
     def __init__(self) -> None:
         self.broken = True
 
-    async def write(self, sources: Sequence[WriterSource]) -> Written:
+    async def write(self, sources: Sequence[WriterSource]) -> WrittenInsight:
         if self.broken:
             raise ZeroDivisionError(sources[0].statement)
         raise WriterUnavailable("writer_nonsense", model=self.model)

@@ -25,7 +25,7 @@ from clearwell.ports import QuarantineFilter, SearchQuery
 from clearwell.records import (
     Admission,
     CaptureReceipt,
-    Found,
+    FoundChunk,
     IdempotencyKey,
     NewMemory,
     Outcome,
@@ -318,7 +318,7 @@ class DownEmbedder(Down, WordEmbedder):
 
 
 class HangingSearch(MemoryLongTerm):
-    async def search(self, query: SearchQuery) -> list[Found]:
+    async def search(self, query: SearchQuery) -> list[FoundChunk]:
         await asyncio.Event().wait()
         return []
 

@@ -10,7 +10,7 @@ from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.flow.retrieval.options import RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.ranking import merge_tiers
 from clearwell.ports import SearchQuery
-from clearwell.records import ContextItem, Found, Source, Vector, WorkingEntry
+from clearwell.records import ContextItem, FoundChunk, Source, Vector, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.testing import ManualClock, MemoryLongTerm, MemoryWorkingStore, WordEmbedder
 from tests.path import AGENT, LONG, Path, said
@@ -39,7 +39,7 @@ class ToldSearch(MemoryLongTerm):
         self._told = told
         self.by_words = asyncio.Event()
 
-    async def search(self, query: SearchQuery) -> list[Found]:
+    async def search(self, query: SearchQuery) -> list[FoundChunk]:
         self._told.append("words" if query.embedding is None else "vector")
         if query.embedding is None:
             self.by_words.set()

@@ -22,7 +22,7 @@ from clearwell.records import (
     ModelEvaluation,
     ModelRole,
     WriterSource,
-    Written,
+    WrittenInsight,
 )
 
 SPACE: Final = re.compile(r"\s+")
@@ -31,7 +31,7 @@ SPACE: Final = re.compile(r"\s+")
 async def evaluate_writer(writer: InsightWriter, tally: TokenTally, options: EvaluationOptions) -> ModelEvaluation:
     """Have the text of each group of sources written once, as a digest does."""
 
-    async def ask(case: WriterCase) -> Written:
+    async def ask(case: WriterCase) -> WrittenInsight:
         sources = [WriterSource(log_id=UUID(int=number), statement=text) for number, text in enumerate(case.sources, 1)]
         return await writer.write(sources)
 
@@ -58,7 +58,7 @@ class _Result:
     hides_dispute: bool
 
 
-def _read_result(case: WriterCase, written: Written) -> _Result:
+def _read_result(case: WriterCase, written: WrittenInsight) -> _Result:
     text = join_sentences(written.sentences)
     bare = _remove_spaces(text)
     said = [_remove_spaces(value) in bare for value in case.disputed]
@@ -79,11 +79,11 @@ def _remove_spaces(text: str) -> str:
     return SPACE.sub("", text)
 
 
-def _read_results(calls: Sequence[Call[WriterCase, Written]]) -> list[_Result]:
+def _read_results(calls: Sequence[Call[WriterCase, WrittenInsight]]) -> list[_Result]:
     return [_read_result(call.case, call.answer) for call in calls if call.answer is not None]
 
 
-def _measure(calls: Sequence[Call[WriterCase, Written]]) -> tuple[Measurement, ...]:
+def _measure(calls: Sequence[Call[WriterCase, WrittenInsight]]) -> tuple[Measurement, ...]:
     results = _read_results(calls)
     disputes = [not result.hides_dispute for result in results if result.case.disputed]
     return (
@@ -94,14 +94,14 @@ def _measure(calls: Sequence[Call[WriterCase, Written]]) -> tuple[Measurement, .
     )
 
 
-def _find_failures(calls: Sequence[Call[WriterCase, Written]]) -> Iterator[Mistake]:
+def _find_failures(calls: Sequence[Call[WriterCase, WrittenInsight]]) -> Iterator[Mistake]:
     for call in calls:
         if call.failure is not None:
             text = " / ".join(call.case.sources)
             yield Mistake(case=call.case.id, measure=Measure.USABLE_ANSWERS, text=text, failure=call.failure)
 
 
-def _find_mistakes(calls: Sequence[Call[WriterCase, Written]]) -> tuple[Mistake, ...]:
+def _find_mistakes(calls: Sequence[Call[WriterCase, WrittenInsight]]) -> tuple[Mistake, ...]:
     return (*_find_failures(calls), *chain.from_iterable(map(_find_faults, _read_results(calls))))
 
 

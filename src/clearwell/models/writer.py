@@ -21,7 +21,7 @@ from clearwell.models.judge import detect_language
 from clearwell.models.prompts import load_prompt
 from clearwell.models.quotation import escape_hidden, fence
 from clearwell.ports import AnswerForm, ChatMessage, ChatModel
-from clearwell.records import Contradiction, Json, Layer, Sentence, WriterSource, Written
+from clearwell.records import Contradiction, Json, Layer, Sentence, WriterSource, WrittenInsight
 
 NAME: Final = "insight"
 MAX_SOURCES: Final = 20
@@ -114,7 +114,7 @@ class LLMWriter:
     def model(self) -> str:
         return self._chat.model
 
-    async def write(self, sources: Sequence[WriterSource]) -> Written:
+    async def write(self, sources: Sequence[WriterSource]) -> WrittenInsight:
         shown = sources[: min(MAX_SOURCES, max(1, self._max_chars // MIN_CHARS))]
         language = detect_majority_language([source.statement for source in shown])
         try:
@@ -130,7 +130,7 @@ class LLMWriter:
         question = parts["question"].substitute(output="\n\n".join(outputs), id=nonce)
         return [ChatMessage("system", parts["system"].substitute()), ChatMessage("user", question)]
 
-    def _read_answer(self, answer: str, ids: Mapping[int, UUID]) -> Written:
+    def _read_answer(self, answer: str, ids: Mapping[int, UUID]) -> WrittenInsight:
         try:
             found = _Answer.model_validate(json.loads(extract_object(answer)))
         except (ValidationError, ValueError, RecursionError) as error:
@@ -143,7 +143,7 @@ class LLMWriter:
         if not sentences:
             limit = _find_limit(cited[0].text)
             raise WriterUnavailable("writer_too_long", model=self.model, limit=limit)
-        return Written(
+        return WrittenInsight(
             sentences=sentences,
             contradictions=tuple(_select_contradictions(found, ids)),
             dropped=len(found.sentences) - len(sentences),

@@ -15,7 +15,7 @@ from clearwell.records import (
     Metadata,
     Vector,
     WriterSource,
-    Written,
+    WrittenInsight,
 )
 
 
@@ -211,6 +211,6 @@ class InsightWriter(Protocol):
     @property
     def model(self) -> str: ...
 
-    async def write(self, sources: Sequence[WriterSource]) -> Written:
+    async def write(self, sources: Sequence[WriterSource]) -> WrittenInsight:
         """Write the headline, in one attempt. Raises WriterUnavailable; the caller then quotes the sources."""
         ...

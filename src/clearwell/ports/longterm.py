@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from clearwell.records import EVERYTHING, Found, Memory, Vector, Where
+from clearwell.records import EVERYTHING, FoundChunk, Memory, SearchFilter, Vector
 
 
 class SparseEncoder(Protocol):
@@ -74,7 +74,7 @@ class SearchQuery:
     agent_id: str | None = None
     terms: QueryTerms | None = None
     fusion: Fusion = Fusion()
-    where: Where = EVERYTHING
+    where: SearchFilter = EVERYTHING
     text: str | None = None
     reembedding: int | None = None
     explain: bool = False
@@ -83,11 +83,11 @@ class SearchQuery:
 class LongTermSearch(Protocol):
     """Search in long-term memory."""
 
-    async def search(self, query: SearchQuery) -> list[Found]:
+    async def search(self, query: SearchQuery) -> list[FoundChunk]:
         """Return the best memories, best first, one chunk each. In a group with an index, the result is approximate."""
         ...
 
-    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[Found]]:
+    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[FoundChunk]]:
         """Return the nearest memories of each query, in one round trip.
 
         All queries are of one group and one model, have a vector and neither terms nor conditions.

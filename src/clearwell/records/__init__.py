@@ -45,7 +45,7 @@ from clearwell.records.digest import (
     Sentence,
     Support,
     WriterSource,
-    Written,
+    WrittenInsight,
     stated_confidence,
 )
 from clearwell.records.entries import (
@@ -82,7 +82,7 @@ from clearwell.records.evaluation import (
 )
 from clearwell.records.events import EVENT_FIELDS, Event
 from clearwell.records.factcheck import AssessedEvidence, Assessment, Citation, ClaimCheck, Evidence, FactCheck
-from clearwell.records.filters import EVERYTHING, Condition, Where
+from clearwell.records.filters import EVERYTHING, Condition, SearchFilter
 from clearwell.records.groups import KEEP, Agent, Group, GroupChange, Keep, Prompts
 from clearwell.records.ingress import (
     CaptureReceipt,
@@ -92,8 +92,8 @@ from clearwell.records.ingress import (
     QuarantinePage,
     QuarantineRow,
     Requeued,
-    SeenAgain,
     Sighting,
+    SightingRow,
     Tombstone,
     Verdict,
 )
@@ -101,7 +101,7 @@ from clearwell.records.maintenance import IndexChanges
 from clearwell.records.node import NodeEvent, NodeRun
 from clearwell.records.promotion import Promotion, PromotionResult
 from clearwell.records.reembedding import OFFLINE_MODEL, ModelChoice, NewReembedding, Reembedding, StoredText
-from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, Retrieval, VerifiedMemory
+from clearwell.records.retrieval import ContextItem, Explanation, FoundChunk, Parts, Retrieval, VerifiedMemory
 from clearwell.records.review import (
     AcceptRate,
     ActivityDay,
@@ -230,7 +230,7 @@ __all__ = [
     "Fate",
     "ForgetReceipt",
     "ForgetSelector",
-    "Found",
+    "FoundChunk",
     "FoundStatement",
     "Group",
     "GroupChange",
@@ -306,13 +306,14 @@ __all__ = [
     "RowCounts",
     "ScaleBounds",
     "Scope",
+    "SearchFilter",
     "Section",
     "SectionReport",
-    "SeenAgain",
     "Segment",
     "SegmentKind",
     "Sentence",
     "Sighting",
+    "SightingRow",
     "Source",
     "SourceSelector",
     "Stance",
@@ -327,12 +328,11 @@ __all__ = [
     "Vector",
     "Verdict",
     "VerifiedMemory",
-    "Where",
     "WorkingCapacity",
     "WorkingEntry",
     "Writer",
     "WriterSource",
-    "Written",
+    "WrittenInsight",
     "count_keys",
     "find_key_id",
     "read_token_moment",

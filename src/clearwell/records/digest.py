@@ -130,7 +130,7 @@ class WriterSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenInsight:
     """The result of a writer for the sources of an insight."""
 
     sentences: tuple[Sentence, ...]

@@ -17,7 +17,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
+class SearchFilter:
     """All of these conditions must hold; None means no condition.
 
     ``since`` (inclusive) and ``until`` (exclusive) apply to the time when it was said, or else promoted or captured.
@@ -38,4 +38,4 @@ class Where:
         return not self.conditions and (self.since, self.until, self.session_id, self.as_of, self.scope) == (None,) * 5
 
 
-EVERYTHING = Where()
+EVERYTHING = SearchFilter()

@@ -140,7 +140,7 @@ class Requeued:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenAgain:
+class SightingRow:
     """One sighting of an entry."""
 
     log_id: UUID
@@ -165,7 +165,7 @@ class QuarantineRow:
     verdicts: tuple[Verdict, ...]
     removed_at: datetime | None = None
     sighting_of: UUID | None = None
-    sightings: tuple[SeenAgain, ...] | None = None
+    sightings: tuple[SightingRow, ...] | None = None
     statements: tuple[Statement, ...] | None = None
     segmented_by: str | None = None
     segmenter_problem: str | None = None

@@ -27,7 +27,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundChunk:
     """A verified chunk and how it was found.
 
     ``similarity`` is the raw cosine, None without a query vector. ``words`` is the share of the query's words that it

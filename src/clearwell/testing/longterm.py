@@ -11,7 +11,7 @@ import numpy as np
 from clearwell.errors import ReembeddingStarted
 from clearwell.flow.retrieval.metadata_filters import matches_all
 from clearwell.ports import SearchQuery, SparseEncoder
-from clearwell.records import Found, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
+from clearwell.records import FoundChunk, Memory, Promotion, SearchFilter, Tombstone, TombstoneKind, Vector
 from clearwell.testing.ranking import Ranking
 
 _Gap: TypeAlias = tuple[str, UUID, datetime, datetime]
@@ -39,12 +39,14 @@ class MemoryLongTerm:
     def chunks(self) -> list[Memory]:
         return self._chunks
 
-    async def search(self, query: SearchQuery) -> list[Found]:
+    async def search(self, query: SearchQuery) -> list[FoundChunk]:
         if query.reembedding not in (None, self.last_reembedding) and query.embedding is not None:
             raise ReembeddingStarted("models_moved")
         as_of = query.where.as_of
         found = [
-            Found(memory=chunk, similarity=_cosine(query.embedding, chunk.embedding), origin_id=self._origin(chunk))
+            FoundChunk(
+                memory=chunk, similarity=_cosine(query.embedding, chunk.embedding), origin_id=self._origin(chunk)
+            )
             for chunk in self._chunks
             if chunk.group_id == query.group_id
             and (query.embedding is None or chunk.embedding_model == query.model)
@@ -61,7 +63,7 @@ class MemoryLongTerm:
             if not query.explain:
                 found = [replace(one, parts=None) for one in found]
         found.sort(key=lambda one: (-((one.similarity or 0.0) if one.rank is None else one.rank), *_place(one.memory)))
-        best: dict[UUID, Found] = {}
+        best: dict[UUID, FoundChunk] = {}
         for one in found:
             best.setdefault(one.memory.id, one)
         nearest = list(best.values())[: query.limit]
@@ -71,10 +73,10 @@ class MemoryLongTerm:
             if query.embedding is not None or one.words > 0
         ]
 
-    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[Found]]:
+    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[FoundChunk]]:
         return [await self.search(one) for one in queries]
 
-    def _find_conflicts(self, found: Found, query: SearchQuery) -> tuple[UUID, ...]:
+    def _find_conflicts(self, found: FoundChunk, query: SearchQuery) -> tuple[UUID, ...]:
         """The memories that a memory contradicts, among those that the agent may see."""
         if query.terms is None:
             return ()
@@ -169,7 +171,7 @@ def _is_counted(chunk: Memory, query: SearchQuery) -> bool:
     return chunk.group_id == query.group_id and chunk.agent_id in (None, query.agent_id) and chunk.valid_to is None
 
 
-def _is_meant(chunk: Memory, where: Where) -> bool:
+def _is_meant(chunk: Memory, where: SearchFilter) -> bool:
     said = chunk.occurred_at or chunk.created_at
     return (
         (where.since is None or said >= where.since)

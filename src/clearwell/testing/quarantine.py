@@ -29,8 +29,8 @@ from clearwell.records import (
     Outcome,
     QuarantinePage,
     QuarantineRow,
-    SeenAgain,
     Sighting,
+    SightingRow,
     Tombstone,
     Vector,
     Verdict,
@@ -138,7 +138,7 @@ class MemoryQuarantine:
         if row is None:
             return None
         again = tuple(
-            SeenAgain(
+            SightingRow(
                 log_id=one.capture.id,
                 agent_id=one.capture.agent_id,
                 session_id=one.capture.session_id,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from clearwell.flow.retrieval.bm25 import is_question
 from clearwell.flow.retrieval.fusion import NEIGHBOURS, SessionOrder, choose_pool, find_named, weigh_by_rarity
 from clearwell.ports import Fusion, QueryTerms, SparseEncoder
-from clearwell.records import ChunkKey, Found, Memory, Parts
+from clearwell.records import ChunkKey, FoundChunk, Memory, Parts
 
 
 class Ranking:
@@ -20,7 +20,7 @@ class Ranking:
             (_key(chunk), None if chunk.session_id is None else (chunk.session_id, chunk.agent_id)) for chunk in chunks
         )
 
-    def rank(self, found: Sequence[Found], asked: QueryTerms, fusion: Fusion) -> list[Found]:
+    def rank(self, found: Sequence[FoundChunk], asked: QueryTerms, fusion: Fusion) -> list[FoundChunk]:
         words, named = self._words(asked), self._find_named_speaker(asked)
         shares = {_key(one.memory): self._share(one.memory, words) for one in found}
         own = {

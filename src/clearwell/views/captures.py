@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         QuarantinePage,
         QuarantineRow,
         Requeued,
-        SeenAgain,
+        SightingRow,
         Statement,
         Verdict,
     )
@@ -179,14 +179,14 @@ class SightingView(View):
     corroborates: bool
 
     @classmethod
-    def from_record(cls, sighting: SeenAgain, capture: Capture) -> Self:
+    def from_record(cls, sighting: SightingRow, capture: Capture) -> Self:
         corroborates = sighting.agent_id is not None and sighting.agent_id != capture.agent_id
         return cls.read(sighting, id=sighting.log_id, corroborates=corroborates)
 
-    def to_record(self) -> SeenAgain:
-        from clearwell.records import SeenAgain
+    def to_record(self) -> SightingRow:
+        from clearwell.records import SightingRow
 
-        return self.make(SeenAgain, log_id=self.id)
+        return self.make(SightingRow, log_id=self.id)
 
 
 class SpanView(View):

@@ -40,7 +40,7 @@ InsightId = Annotated[str, typer.Argument(metavar="ID", help="The ID that `revie
 Version = Annotated[int | None, typer.Option("--version", min=1, help="The version that you have read.")]
 
 
-class From(StrEnum):
+class PromotionSource(StrEnum):
     """What the IDs to promote belong to."""
 
     INSIGHT = "insight"
@@ -93,9 +93,9 @@ def promote(
     ],
     group: Group,
     origin: Annotated[
-        From,
+        PromotionSource,
         typer.Option("--from", help="What the IDs belong to: insights, or outputs in quarantine or working memory."),
-    ] = From.INSIGHT,
+    ] = PromotionSource.INSIGHT,
     text: Annotated[str | None, typer.Option("--text", help="Promote this text instead.")] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Make it a memory of this agent only.")] = None,
     supersedes: Annotated[str | None, typer.Option("--supersedes", help="The memory that it supersedes.")] = None,
@@ -115,7 +115,7 @@ def promote(
     """Promote insights, or outputs from quarantine or working memory."""
     if len(insight_ids) > 1 and any(one is not None for one in (text, supersedes, side, version)):
         raise UsageProblem("cli_review_one_only", field="ID")
-    if origin is not From.INSIGHT:
+    if origin is not PromotionSource.INSIGHT:
         if version is not None:
             raise UsageProblem("cli_review_no_version", field="--version")
         if side is not None or despite_contradiction:

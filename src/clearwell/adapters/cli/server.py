@@ -20,7 +20,7 @@ from clearwell.adapters.cli.connection import CREATE_APP, local_person
 from clearwell.adapters.cli.problems import report
 from clearwell.adapters.cli.protocol import TimedProtocol
 from clearwell.adapters.cli.terminal import Terminal, prepare_streams
-from clearwell.adapters.cli.welcome import Served, welcome
+from clearwell.adapters.cli.welcome import ServeSummary, welcome
 from clearwell.adapters.cli.workers import Assignment, WorkerPool, on_supervisor_end, report_ready
 from clearwell.app import open_clearwell
 from clearwell.client.discovery import ServerInfo, publish
@@ -160,7 +160,9 @@ async def _serve(
         with ExitStack() as published:
 
             def announce(needs_key: bool) -> None:
-                _announce(Served(settings=settings, servers=servers, needs_key=needs_key), info, published, terminal)
+                _announce(
+                    ServeSummary(settings=settings, servers=servers, needs_key=needs_key), info, published, terminal
+                )
 
             assignment = Assignment(
                 settings=settings, servers=servers, sockets=sockets, token=info.token, access_log=access_log
@@ -207,7 +209,9 @@ async def _supervise(
             if not stop.asked:
                 if needs_key is None:
                     raise typer.Exit(1)
-                _announce(Served(settings=settings, servers=servers, needs_key=needs_key), info, published, terminal)
+                _announce(
+                    ServeSummary(settings=settings, servers=servers, needs_key=needs_key), info, published, terminal
+                )
             await pool.wait()
 
 
@@ -281,7 +285,7 @@ def _collect_garbage_rarely() -> None:
     gc.set_threshold(*COLLECTIONS)
 
 
-def _announce(served: Served, info: ServerInfo, published: ExitStack, terminal: Terminal) -> None:
+def _announce(served: ServeSummary, info: ServerInfo, published: ExitStack, terminal: Terminal) -> None:
     """Let commands of this user find the server, and say that it is ready."""
     try:
         published.enter_context(publish(served.settings, info))

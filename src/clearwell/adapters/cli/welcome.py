@@ -20,7 +20,7 @@ KEY_HEADER = '-H "Authorization: Bearer $CLEARWELL_KEY"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ServeSummary:
     """What is running, and whether a caller needs a key."""
 
     settings: Settings
@@ -28,7 +28,7 @@ class Served:
     needs_key: bool
 
 
-def welcome(served: Served, terminal: Terminal) -> None:
+def welcome(served: ServeSummary, terminal: Terminal) -> None:
     settings = served.settings
     terminal.tell("cli_serve_ready", version=__version__, style="bold")
     terminal.line()
@@ -45,7 +45,7 @@ def welcome(served: Served, terminal: Terminal) -> None:
     terminal.tell("cli_serve_stop")
 
 
-def _servers(served: Served, terminal: Terminal) -> list[tuple[str, str]]:
+def _servers(served: ServeSummary, terminal: Terminal) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for server in served.servers.embedded:
         how = terminal.words("cli_server_started" if server.started else "cli_server_attached", pid=server.pid)
@@ -72,7 +72,7 @@ def _addresses(settings: Settings, terminal: Terminal) -> list[tuple[str, str]]:
     return rows
 
 
-def _commands(served: Served, terminal: Terminal) -> None:
+def _commands(served: ServeSummary, terminal: Terminal) -> None:
     group = demo_group()
     terminal.tell("cli_try_intro", style="bold")
     if served.needs_key:
@@ -85,7 +85,7 @@ def _commands(served: Served, terminal: Terminal) -> None:
     terminal.line()
 
 
-def commands_to_try(served: Served, group: str, terminal: Terminal) -> Sequence[str]:
+def commands_to_try(served: ServeSummary, group: str, terminal: Terminal) -> Sequence[str]:
     """An admitted capture, a refused one, and a promoted text that is found."""
     admitted = _capture(terminal.words("cli_try_text_admitted"), group, confidence=0.93)
     refused = _capture(terminal.words("cli_try_text_refused"), group, confidence=0.35)
@@ -114,7 +114,7 @@ def _capture(content: str, group: str, *, confidence: float) -> Json:
     }
 
 
-def _curl(served: Served, path: str, body: Json, terminal: Terminal) -> str:
+def _curl(served: ServeSummary, path: str, body: Json, terminal: Terminal) -> str:
     url = address(served.settings)
     words = ["curl", "-sS", "-w", r"\n", *_past_proxy(url), f"{url}{path}"]
     words += ["-H", "Content-Type: application/json"]

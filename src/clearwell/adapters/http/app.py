@@ -39,7 +39,7 @@ from clearwell.adapters.http.console import ROUTERS as CONSOLE
 from clearwell.adapters.http.console.request import show_problem, wants_page
 from clearwell.adapters.http.demo import DemoRunner
 from clearwell.adapters.http.mcp_endpoint import McpEndpoint, make_mcp_server
-from clearwell.adapters.http.problems import Refused, answer_to, failure, invalid_request
+from clearwell.adapters.http.problems import HttpRefusal, answer_to, failure, invalid_request
 from clearwell.app import open_clearwell
 from clearwell.errors import ClearwellError
 from clearwell.ports import Clock, Embedder
@@ -153,15 +153,15 @@ async def _http_error(request: Request, error: Exception) -> Response:
     return show_problem(request, refusal) if wants_page(request) else answer_to(request, refusal)
 
 
-def _describe(request: Request, error: HTTPException) -> Refused:
+def _describe(request: Request, error: HTTPException) -> HttpRefusal:
     headers = dict(error.headers or {})
     if error.status_code == 404:
         code = "console_no_page" if wants_page(request) else "http_no_route"
-        return Refused(code, 404, path=make_printable(request.scope["path"]))
+        return HttpRefusal(code, 404, path=make_printable(request.scope["path"]))
     if error.status_code == 405:
         allowed = headers.get("Allow", "")
-        return Refused("http_wrong_method", 405, headers, method=request.method, allowed=allowed)
-    return Refused("http_refused", error.status_code, headers)
+        return HttpRefusal("http_wrong_method", 405, headers, method=request.method, allowed=allowed)
+    return HttpRefusal("http_refused", error.status_code, headers)
 
 
 class Edge:

@@ -12,7 +12,7 @@ from uvicorn.importer import ImportFromStringError, import_from_string
 
 from clearwell.adapters.http.callers import identify, read_turn_key
 from clearwell.adapters.http.language import language_of
-from clearwell.adapters.http.problems import Refused
+from clearwell.adapters.http.problems import HttpRefusal
 from clearwell.adapters.http.request import get_program
 from clearwell.app import Clearwell
 from clearwell.errors import NotAllowed, Unauthenticated
@@ -64,10 +64,10 @@ class McpEndpoint:
             raise
         server: McpServer | None = getattr(request.app.state, "mcp", None)
         if server is None:
-            raise Refused("mcp_not_installed", NOT_IMPLEMENTED)
+            raise HttpRefusal("mcp_not_installed", NOT_IMPLEMENTED)
         if scope["method"] != "POST":
             allowed = "POST"
-            raise Refused("http_wrong_method", 405, {"Allow": allowed}, method=scope["method"], allowed=allowed)
+            raise HttpRefusal("http_wrong_method", 405, {"Allow": allowed}, method=scope["method"], allowed=allowed)
         memory = clearwell.memory.acting_as(caller)
         url = f"{request.url.scheme}://{request.url.netloc}"
         await server.answer(scope, receive, send, memory=memory, language=_choose_language(request), url=url)

@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
 
 
-class Refused(ClearwellError):
+class HttpRefusal(ClearwellError):
     """A request that HTTP itself refuses: no such route, a wrong method, an unreadable body."""
 
     def __init__(self, code: str, status: int, headers: Mapping[str, str] | None = None, **params: object) -> None:
@@ -36,21 +36,21 @@ class Refused(ClearwellError):
         self.headers = dict(headers or {})
 
 
-class Malformed(Refused):
+class Malformed(HttpRefusal):
     """The request cannot be read."""
 
     def __init__(self, code: str, **params: object) -> None:
         super().__init__(code, 400, None, **params)
 
 
-class WrongContentType(Refused):
+class WrongContentType(HttpRefusal):
     """The body has a content type that is not supported."""
 
     def __init__(self, code: str, **params: object) -> None:
         super().__init__(code, 415, None, **params)
 
 
-class NotReady(Refused):
+class NotReady(HttpRefusal):
     """Components that are needed to serve do not respond."""
 
     def __init__(self, parts: list[str]) -> None:
@@ -61,7 +61,7 @@ class NotReady(Refused):
 def answer_to(request: HTTPConnection, error: ClearwellError) -> Response:
     """The problem as the answer to a request."""
     language = language_of(request)
-    status = error.status if isinstance(error, Refused) else None
+    status = error.status if isinstance(error, HttpRefusal) else None
     degraded = error.parts if isinstance(error, NotReady) else None
     problem = ProblemView.from_error(error, language, status=status, degraded=degraded)
     log_problem(request, error, problem)
@@ -103,7 +103,7 @@ def _headers(error: ClearwellError) -> Mapping[str, str]:
             return {"Retry-After": str(error.retry_after)}
         case Unavailable():
             return {"Retry-After": "5"}
-        case Refused():
+        case HttpRefusal():
             return error.headers
         case _:
             return {}

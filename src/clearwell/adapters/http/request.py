@@ -25,7 +25,7 @@ from starlette.responses import Response
 from clearwell.adapters.http.callers import identify, read_turn_key
 from clearwell.adapters.http.fields import GroupedBody
 from clearwell.adapters.http.language import language_of
-from clearwell.adapters.http.problems import Malformed, Refused, WrongContentType
+from clearwell.adapters.http.problems import HttpRefusal, Malformed, WrongContentType
 from clearwell.app import Clearwell
 from clearwell.errors import (
     ClearwellError,
@@ -126,7 +126,7 @@ class ApiRequest(Request):
             async with asyncio.timeout(settings.body_seconds):
                 parts = await self._receive_parts(settings.max_body_bytes)
         except TimeoutError as error:
-            raise Refused("http_body_slow", 408, {"Connection": "close"}, seconds=settings.body_seconds) from error
+            raise HttpRefusal("http_body_slow", 408, {"Connection": "close"}, seconds=settings.body_seconds) from error
         if len(parts) > 1 and self.caller.rights:
             await self.authenticate(again=True)
         return b"".join(parts)

@@ -17,7 +17,7 @@ STAGES = {
 PAUSE = timedelta(milliseconds=300)
 
 
-class TakenOver(Exception):
+class DigestTakenOver(Exception):
     """A later attempt has taken over this digest, so this one must stop."""
 
 
@@ -31,7 +31,7 @@ class Progress:
         self._reported: tuple[str, datetime] | None = None
 
     async def report(self, stage: str, done: int = 0, of: int = 0, **params: Json) -> None:
-        """Report a stage and how far it is. Raises TakenOver if a later attempt has the digest."""
+        """Report a stage and how far it is. Raises DigestTakenOver if a later attempt has the digest."""
         now = self._clock.now()
         if self._reported is not None and self._reported[0] == stage and now - self._reported[1] < PAUSE and done < of:
             return
@@ -40,4 +40,4 @@ class Progress:
         said: dict[str, Json] = {"done": done, "of": of, **params}
         self._reported = stage, now
         if not await self._runs.report(self._attempt, progress=start + (end - start) * share, note=stage, params=said):
-            raise TakenOver
+            raise DigestTakenOver

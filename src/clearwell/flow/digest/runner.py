@@ -12,7 +12,7 @@ from clearwell.errors import ClearwellError, Unavailable, UnexpectedError
 from clearwell.flow.digest.drafting import Draft, DraftLimits, Drafts, KnownText, RejectedText, draft
 from clearwell.flow.digest.material import DigestRows, MaterialReader
 from clearwell.flow.digest.outcome import DigestOutcomes
-from clearwell.flow.digest.progress import Progress, TakenOver
+from clearwell.flow.digest.progress import DigestTakenOver, Progress
 from clearwell.flow.digest.summaries import InsightComposer, Texts, problem_params
 from clearwell.flow.events.publisher import EventPublisher
 from clearwell.ports import (
@@ -89,7 +89,7 @@ class DigestRunner:
                 await self._give_up(attempt, "digest_gave_up", {"attempts": self._settings.digest_attempts})
             else:
                 await self._make(attempt, digest)
-        except TakenOver:
+        except DigestTakenOver:
             log.info("digest taken over", digest_id=str(attempt.digest_id))
         except Unavailable as error:
             log.warning("digest failed", digest_id=str(attempt.digest_id), attempt=attempt.number, reason=error.code)
@@ -141,7 +141,7 @@ class DigestRunner:
             attempt, AuditAction.MAKE_DIGEST, {"insights": len(texts.insights), "rows": len(considered)}
         )
         if not await self._runs.finish(attempt, made, texts.insights, considered=considered, event=event):
-            raise TakenOver
+            raise DigestTakenOver
         self._events.publish(
             EventType.DIGEST_MADE,
             attempt.group_id,

@@ -25,7 +25,7 @@ from clearwell.records import (
     Vector,
     Writer,
     WriterSource,
-    Written,
+    WrittenInsight,
 )
 from clearwell.text.flags import find_flags
 from clearwell.text.hidden_text import escape_hidden
@@ -84,17 +84,17 @@ class InsightComposer:
             ],
             problem=problems[0] if problems else None,
             quoted=len(problems),
-            dropped=sum(one.dropped for one in answers if isinstance(one, Written)),
+            dropped=sum(one.dropped for one in answers if isinstance(one, WrittenInsight)),
         )
 
     async def _ask_writer(
         self, group_id: str, drafts: Sequence[Draft], progress: Progress
-    ) -> list[Written | WriterUnavailable | None]:
+    ) -> list[WrittenInsight | WriterUnavailable | None]:
         """Return for each draft what the model wrote, or its error; None if there is no model.
 
         If the model is down, it is not asked for the remaining drafts.
         """
-        answers: list[Written | WriterUnavailable | None] = []
+        answers: list[WrittenInsight | WriterUnavailable | None] = []
         down: WriterUnavailable | None = None
         for start in range(0, len(drafts), AT_ONCE):
             await progress.report("digest_stage_writing", start, len(drafts))
@@ -108,7 +108,7 @@ class InsightComposer:
             down = next((one for one in failed if one.code not in ABOUT_ONE), None)
         return answers
 
-    async def _ask(self, writer: InsightWriter, group_id: str, draft: Draft) -> Written | WriterUnavailable:
+    async def _ask(self, writer: InsightWriter, group_id: str, draft: Draft) -> WrittenInsight | WriterUnavailable:
         shown = draft.sources[:SHOWN]
         contents = await self._reading.read_contents(group_id, [one.log_id for one in shown])
         sources = [_make_writer_source(one, contents) for one in shown]
@@ -119,8 +119,8 @@ class InsightComposer:
         return await self._check(writer.model, group_id, written, sources)
 
     async def _check(
-        self, model: str, group_id: str, written: Written, sources: Sequence[WriterSource]
-    ) -> Written | WriterUnavailable:
+        self, model: str, group_id: str, written: WrittenInsight, sources: Sequence[WriterSource]
+    ) -> WrittenInsight | WriterUnavailable:
         """Return what was written without the sentences that have a refused value.
 
         Returns an error if nothing is left, or if the text has a value or a name that no source has.
@@ -136,9 +136,9 @@ class InsightComposer:
         return replace(written, sentences=sentences, dropped=written.dropped + sum(refused))
 
     def _make_insight(
-        self, attempt: DigestAttempt, draft: Draft, answer: Written | WriterUnavailable | None, at: datetime
+        self, attempt: DigestAttempt, draft: Draft, answer: WrittenInsight | WriterUnavailable | None, at: datetime
     ) -> Insight:
-        written = answer if isinstance(answer, Written) else None
+        written = answer if isinstance(answer, WrittenInsight) else None
         sentences = _make_sentences(draft, written)
         summary = join_sentences(sentences)
         return Insight(
@@ -193,7 +193,7 @@ def _make_writer_source(one: DigestCandidate, contents: Mapping[UUID, str]) -> W
     )
 
 
-def _make_sentences(draft: Draft, written: Written | None) -> tuple[Sentence, ...]:
+def _make_sentences(draft: Draft, written: WrittenInsight | None) -> tuple[Sentence, ...]:
     if written is None:
         return (Sentence(text=escape_hidden(draft.summary).strip(), sources=(draft.best.log_id,)),)
     return tuple(replace(one, text=escape_hidden(one.text).strip()) for one in written.sentences)
@@ -219,7 +219,7 @@ def _make_source(one: DigestCandidate, draft: Draft) -> InsightSource:
     )
 
 
-def _collect_contradictions(draft: Draft, written: Written | None) -> tuple[Contradiction, ...]:
+def _collect_contradictions(draft: Draft, written: WrittenInsight | None) -> tuple[Contradiction, ...]:
     """Return the measured contradictions, and those that only the model found."""
     found: dict[frozenset[UUID], Contradiction] = {}
     for one in (*draft.contradictions, *(() if written is None else written.contradictions)):
@@ -227,7 +227,7 @@ def _collect_contradictions(draft: Draft, written: Written | None) -> tuple[Cont
     return tuple(found.values())
 
 
-def _collect_flags(draft: Draft, written: Written | None, summary: str) -> tuple[str, ...]:
+def _collect_flags(draft: Draft, written: WrittenInsight | None, summary: str) -> tuple[str, ...]:
     """Return the flags of the draft and of the model's text, and the flag of a contradiction that only the model found.
 
     The flag that sources were not judged is dropped: without a judge, every insight would have it.
@@ -239,7 +239,7 @@ def _collect_flags(draft: Draft, written: Written | None, summary: str) -> tuple
     )
 
 
-def _make_notes(draft: Draft, answer: Written | WriterUnavailable | None) -> tuple[Note, ...]:
+def _make_notes(draft: Draft, answer: WrittenInsight | WriterUnavailable | None) -> tuple[Note, ...]:
     notes: list[Note] = []
     if draft.near_rejected is not None:
         near = draft.near_rejected

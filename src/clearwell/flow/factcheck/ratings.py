@@ -14,7 +14,7 @@ from clearwell.records.values import make_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rated:
+class RatedClaim:
     """A rating and the reason for it: a message code with parameters."""
 
     rating: ClaimRating
@@ -22,7 +22,7 @@ class Rated:
     params: Metadata = field(default_factory=dict)
 
 
-def rate(citations: Sequence[Citation], *, retrieved: int, repeated: bool, undecided: bool) -> Rated:
+def rate(citations: Sequence[Citation], *, retrieved: int, repeated: bool, undecided: bool) -> RatedClaim:
     """Rate a claim by its citations.
 
     ``retrieved`` is the number of memories that were held against it, ``repeated`` says that the session of the claim
@@ -34,17 +34,17 @@ def rate(citations: Sequence[Citation], *, retrieved: int, repeated: bool, undec
         if rated.rating is ClaimRating.UNKNOWN or not undecided:
             return rated
     if undecided and retrieved:
-        return Rated(rating=ClaimRating.UNKNOWN, reason="fact_check_undecided", params={"count": retrieved})
+        return RatedClaim(rating=ClaimRating.UNKNOWN, reason="fact_check_undecided", params={"count": retrieved})
     if repeated:
-        return Rated(rating=ClaimRating.UNKNOWN, reason="fact_check_only_repeated")
+        return RatedClaim(rating=ClaimRating.UNKNOWN, reason="fact_check_only_repeated")
     reason = "fact_check_not_answered" if retrieved else "fact_check_nothing_found"
-    return Rated(rating=ClaimRating.UNKNOWN, reason=reason, params={"count": retrieved})
+    return RatedClaim(rating=ClaimRating.UNKNOWN, reason=reason, params={"count": retrieved})
 
 
-def rate_failed(error: ClearwellError) -> Rated:
+def rate_failed(error: ClearwellError) -> RatedClaim:
     """The rating of a claim that could not be checked."""
     params: Metadata = {"problem_code": error.code, "problem_params": make_json(error.params)}
-    return Rated(rating=ClaimRating.UNKNOWN, reason=FAILED, params=params)
+    return RatedClaim(rating=ClaimRating.UNKNOWN, reason=FAILED, params=params)
 
 
 def drop_repetitions(citations: Sequence[Citation], session_id: str | None) -> list[Citation]:
@@ -56,14 +56,16 @@ def drop_repetitions(citations: Sequence[Citation], session_id: str | None) -> l
     ]
 
 
-def _rate_tier(citations: Sequence[Citation], tier: str) -> Rated:
+def _rate_tier(citations: Sequence[Citation], tier: str) -> RatedClaim:
     supports = sum(one.stance is Stance.SUPPORTS for one in citations)
     contradicts = len(citations) - supports
     if supports and contradicts:
         params: Metadata = {"supports": supports, "contradicts": contradicts}
-        return Rated(rating=ClaimRating.UNKNOWN, reason=f"fact_check_disputed_{tier}", params=params)
+        return RatedClaim(rating=ClaimRating.UNKNOWN, reason=f"fact_check_disputed_{tier}", params=params)
     if supports:
-        return Rated(rating=ClaimRating.SUPPORTED, reason=f"fact_check_supported_{tier}", params={"count": supports})
-    return Rated(
+        return RatedClaim(
+            rating=ClaimRating.SUPPORTED, reason=f"fact_check_supported_{tier}", params={"count": supports}
+        )
+    return RatedClaim(
         rating=ClaimRating.CONTRADICTED, reason=f"fact_check_contradicted_{tier}", params={"count": contradicts}
     )

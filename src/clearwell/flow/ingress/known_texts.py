@@ -24,7 +24,7 @@ from clearwell.ports import (
 )
 from clearwell.records import (
     Capture,
-    Found,
+    FoundChunk,
     Layer,
     Sighting,
     Tombstone,
@@ -263,7 +263,7 @@ def _select_nearest(neighbours: Sequence[Neighbour], compared: int) -> list[Neig
     return nearest
 
 
-def _find_repeatable(candidate: Candidate, found: Sequence[Found]) -> list[UUID]:
+def _find_repeatable(candidate: Candidate, found: Sequence[FoundChunk]) -> list[UUID]:
     """The memories of which one chunk was found while the candidate is longer than it, and may repeat all of them.
 
     An output of several statements that repeats a memory has statements like other chunks than the first one.

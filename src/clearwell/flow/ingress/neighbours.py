@@ -8,7 +8,7 @@ from clearwell.flow.ingress.candidates import ComparedText, Neighbour
 from clearwell.flow.ingress.echo import normal_sentences
 from clearwell.offload import offload
 from clearwell.ports import Embedder, LongTermSearch, SearchQuery
-from clearwell.records import Found, Layer, Memory, Sighting
+from clearwell.records import FoundChunk, Layer, Memory, Sighting
 from clearwell.text.normalisation import normalise
 from clearwell.text.splitter import rejoin
 
@@ -27,7 +27,7 @@ class MemoryNeighbours:
 
     async def search(
         self, group_id: str, texts: Sequence[ComparedText], agent_ids: Sequence[str | None], *, limit: int
-    ) -> list[list[Found]]:
+    ) -> list[list[FoundChunk]]:
         """For each text, the nearest memories that its agent may see, in one round trip."""
         queries = [
             SearchQuery(
@@ -50,7 +50,7 @@ class MemoryNeighbours:
         return await offload(sum(len(chunk.content) for chunk in chunks), _join_chunks, chunks)
 
     def relate(
-        self, texts: Sequence[ComparedText], found: Sequence[Sequence[Found]], whole: Mapping[UUID, str]
+        self, texts: Sequence[ComparedText], found: Sequence[Sequence[FoundChunk]], whole: Mapping[UUID, str]
     ) -> Iterator[Neighbour]:
         """What was found as neighbours of the texts. ``whole`` has texts of memories of which one chunk was found."""
         for place, (text, near) in enumerate(zip(texts, found, strict=True)):

@@ -15,7 +15,7 @@ import structlog
 from clearwell.errors import ReembeddingStarted, Unavailable
 from clearwell.flow.reembedding.scale import Measure, Scale, measure_scale, rescale_fusion, translate_cosine
 from clearwell.ports import Embedder, LongTermSearch, ReembeddingStore, SearchQuery
-from clearwell.records import Found, Memory, ModelChoice, Reembedding
+from clearwell.records import FoundChunk, Memory, ModelChoice, Reembedding
 
 EmbedderFactory = Callable[[ModelChoice], Embedder]
 log = structlog.get_logger(__name__)
@@ -101,7 +101,7 @@ class MultiModelSearch(LongTermSearch):
         self._models = models
         self._scales: dict[str, Scale] = {}
 
-    async def search(self, query: SearchQuery) -> list[Found]:
+    async def search(self, query: SearchQuery) -> list[FoundChunk]:
         """Search the rows of every stored model, and again if a re-embedding was started in the meantime."""
         if query.embedding is None or query.text is None:
             return await self._longterm.search(query)
@@ -113,7 +113,7 @@ class MultiModelSearch(LongTermSearch):
             await self._models.refresh()
             return await self._search_all(query)
 
-    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[Found]]:
+    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[FoundChunk]]:
         """In one round trip, except while rows of two models are stored: then one query after the other."""
         own = [embedder.model for embedder in self._models.list_stored()] == [self._models.embedder.model]
         if own:
@@ -133,23 +133,23 @@ class MultiModelSearch(LongTermSearch):
     async def ping(self) -> None:
         await self._longterm.ping()
 
-    async def _search_all(self, query: SearchQuery) -> list[Found]:
+    async def _search_all(self, query: SearchQuery) -> list[FoundChunk]:
         """Search by each stored model in turn, and return the best chunk of each memory."""
         query = replace(query, reembedding=self._models.last_reembedding)
         embedders = self._models.list_stored()
-        chunks: list[Found] = []
+        chunks: list[FoundChunk] = []
         for embedder in embedders:
             is_own = embedder.model == query.model
             chunks += await self._longterm.search(query) if is_own else await self._search_by_other(query, embedder)
         if len(embedders) == 1:
             return chunks
         chunks.sort(key=lambda chunk: (-_rank_of(chunk), chunk.memory.id, chunk.memory.chunk_no))
-        best: dict[UUID, Found] = {}
+        best: dict[UUID, FoundChunk] = {}
         for chunk in chunks:
             best.setdefault(chunk.memory.id, chunk)
         return list(best.values())[: query.limit]
 
-    async def _search_by_other(self, query: SearchQuery, other: Embedder) -> list[Found]:
+    async def _search_by_other(self, query: SearchQuery, other: Embedder) -> list[FoundChunk]:
         (vector,) = await other.embed([query.text or ""])
         own_scale, other_scale = self._scale_of(self._models.embedder), self._scale_of(other)
         fusion, shift = rescale_fusion(query.fusion, own_scale, other_scale)
@@ -193,5 +193,5 @@ def _list_stored_models(reembedding: Reembedding) -> list[str]:
     return [reembedding.from_model] if reembedding.moving_at is None else [reembedding.from_model, reembedding.to_model]
 
 
-def _rank_of(chunk: Found) -> float:
+def _rank_of(chunk: FoundChunk) -> float:
     return (chunk.similarity or 0.0) if chunk.rank is None else chunk.rank

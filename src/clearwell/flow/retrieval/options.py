@@ -9,7 +9,7 @@ from typing import Final
 from clearwell.errors import InvalidInput
 from clearwell.flow.limits import require_id, require_moment
 from clearwell.flow.retrieval.metadata_filters import read_filters
-from clearwell.records import Scope, Source, Where
+from clearwell.records import Scope, SearchFilter, Source
 from clearwell.settings import Settings
 
 MAX_RESULTS: Final = 100
@@ -71,7 +71,7 @@ class RetrievalPlan:
     recent: int | None
     agent_id: str | None
     sources: tuple[Source, ...]
-    where: Where
+    where: SearchFilter
     max_chars: int
     explain: bool
     now: datetime
@@ -113,7 +113,7 @@ def plan_retrieval(
         recent=recent,
         agent_id=options.agent_id,
         sources=_resolve_sources(options.sources, as_of),
-        where=Where(
+        where=SearchFilter(
             since=since,
             until=until,
             session_id=require_id(options.session_id, "session_id"),

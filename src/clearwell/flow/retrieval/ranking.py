@@ -9,7 +9,7 @@ from clearwell.flow.retrieval.options import RetrievalPlan
 from clearwell.flow.retrieval.relevance import compute_relevance
 from clearwell.flow.retrieval.working_search import EntryMatch
 from clearwell.ports import Embedder
-from clearwell.records import ContextItem, Explanation, Found, Label, Layer, Scope, Source
+from clearwell.records import ContextItem, Explanation, FoundChunk, Label, Layer, Scope, Source
 from clearwell.text.normalisation import normalise
 
 SAME_WORDS: Final = 0.8
@@ -58,7 +58,7 @@ class ItemFactory:
             match=_find_match(match),
         )
 
-    def from_memory(self, found: Found, plan: RetrievalPlan) -> ContextItem:
+    def from_memory(self, found: FoundChunk, plan: RetrievalPlan) -> ContextItem:
         """Make an item of long-term memory."""
         memory, score = found.memory, found.words if found.similarity is None else found.similarity
         return ContextItem(
@@ -97,7 +97,7 @@ def _find_match(match: EntryMatch) -> tuple[int, int] | None:
     return statement.start, statement.end
 
 
-def _explain_memory(found: Found) -> Explanation:
+def _explain_memory(found: FoundChunk) -> Explanation:
     return Explanation(cosine=found.similarity, words=found.words, parts=found.parts, rank=found.rank)
 
 
@@ -110,7 +110,7 @@ def filter_relevant(items: list[ContextItem], threshold: float | None) -> list[C
 
 
 def drop_verified(
-    matches: Sequence[EntryMatch], cold: Sequence[ContextItem], found: Sequence[Found]
+    matches: Sequence[EntryMatch], cold: Sequence[ContextItem], found: Sequence[FoundChunk]
 ) -> list[EntryMatch]:
     """The matches of working memory without those that are also among the verified items.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.ports import TombstoneLookup
-from clearwell.records import Found
+from clearwell.records import FoundChunk
 
 
 class Rejections:
@@ -17,7 +17,7 @@ class Rejections:
         self._tombstones = tombstones
         self._hasher = hasher
 
-    async def drop_rejected(self, found: Sequence[Found], group_id: str) -> list[Found]:
+    async def drop_rejected(self, found: Sequence[FoundChunk], group_id: str) -> list[FoundChunk]:
         """The memories without those that say a rejected or forgotten value. Raises Unavailable."""
         return [one for one in found if not await self._is_rejected(one.memory.content, group_id)]
 

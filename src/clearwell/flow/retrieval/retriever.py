@@ -23,7 +23,7 @@ from clearwell.flow.retrieval.working_search import WorkingMatches, WorkingSearc
 from clearwell.flow.working.recalls import RecallLog
 from clearwell.offload import offload
 from clearwell.ports import Clock, Embedder, Fusion, LongTermSearch, QueryTerms, SearchQuery, WorkingStore
-from clearwell.records import ContextItem, EventType, Found, Json, Retrieval, Source
+from clearwell.records import ContextItem, EventType, FoundChunk, Json, Retrieval, Source
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -91,7 +91,7 @@ class Retriever:
         reading = None
         if plan.reads_working:
             reading = asyncio.create_task(self._read_working(group_id, terms, vector, plan), name="read working memory")
-        found: Sequence[Found] = ()
+        found: Sequence[FoundChunk] = ()
         try:
             if plan.searches_longterm:
                 search = self._make_search(query, terms, group_id, plan)
@@ -111,7 +111,9 @@ class Retriever:
             working = replace(working, matches=matches)
         return await self._answer(group_id, plan, terms, working, cold, degraded, record=record)
 
-    async def _drop_rejected(self, found: Sequence[Found], group_id: str, degraded: list[str]) -> Sequence[Found]:
+    async def _drop_rejected(
+        self, found: Sequence[FoundChunk], group_id: str, degraded: list[str]
+    ) -> Sequence[FoundChunk]:
         """What was found for a past time, without rejected values; nothing if that cannot be looked up."""
         try:
             return await self._rejections.drop_rejected(found, group_id)

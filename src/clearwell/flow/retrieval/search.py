@@ -15,7 +15,7 @@ import structlog
 from clearwell.errors import Unavailable
 from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.ports import Embedder, LongTermSearch, SearchQuery
-from clearwell.records import Found, Vector
+from clearwell.records import FoundChunk, Vector
 
 VectorFuture: TypeAlias = asyncio.Future[Vector | None]
 """The query's vector, once it is known; None if the search does without it."""
@@ -49,7 +49,9 @@ class LongTermSearcher:
         finally:
             abandon(task)
 
-    async def search(self, text: str, query: SearchQuery, vector: VectorFuture, degraded: list[str]) -> Sequence[Found]:
+    async def search(
+        self, text: str, query: SearchQuery, vector: VectorFuture, degraded: list[str]
+    ) -> Sequence[FoundChunk]:
         """Return the memories found. Parts that did not answer are added to ``degraded``.
 
         ``vector`` is set before the search by it is sent, or to None when it is no longer waited for.
@@ -81,13 +83,13 @@ class LongTermSearcher:
             if by_words is not None:
                 abandon(by_words)
 
-    async def _search_by_vector(self, text: str, query: SearchQuery, vector: VectorFuture) -> list[Found]:
+    async def _search_by_vector(self, text: str, query: SearchQuery, vector: VectorFuture) -> list[FoundChunk]:
         embedding = (await self._embedder.embed([text]))[0]
         vector.set_result(embedding)
         return await self._longterm.search(replace(query, embedding=embedding))
 
     async def _wait_for_vector(
-        self, full: asyncio.Task[list[Found]], vector: VectorFuture, seconds: float, degraded: list[str]
+        self, full: asyncio.Task[list[FoundChunk]], vector: VectorFuture, seconds: float, degraded: list[str]
     ) -> None:
         """Wait for a late vector; not at all if the embedder was too late a short time ago."""
         now = asyncio.get_running_loop().time()
@@ -104,8 +106,8 @@ class LongTermSearcher:
             _report("embedder", error, degraded)
 
     async def _wait_for_words(
-        self, by_words: asyncio.Task[list[Found]], seconds: float, degraded: list[str]
-    ) -> Sequence[Found]:
+        self, by_words: asyncio.Task[list[FoundChunk]], seconds: float, degraded: list[str]
+    ) -> Sequence[FoundChunk]:
         try:
             return await wait_for_result(by_words, seconds)
         except (Unavailable, TimeoutError) as error:
@@ -113,7 +115,7 @@ class LongTermSearcher:
             return ()
 
 
-def _has_succeeded(task: asyncio.Task[list[Found]]) -> bool:
+def _has_succeeded(task: asyncio.Task[list[FoundChunk]]) -> bool:
     return task.done() and not task.cancelled() and task.exception() is None
 
 

@@ -17,7 +17,7 @@ from clearwell.flow.retrieval.metadata_filters import matches_all
 from clearwell.flow.retrieval.options import RetrievalPlan
 from clearwell.flow.retrieval.relevance import QueryMatch, limit_unverified, rate_match, relate_to_best
 from clearwell.ports import Embedder, Fusion, QueryTerms, WorkingStore
-from clearwell.records import Explanation, Parts, Scope, Vector, Where, WorkingEntry
+from clearwell.records import Explanation, Parts, Scope, SearchFilter, Vector, WorkingEntry
 
 MAX_TERMS: Final = 12
 """A long query, such as a proposal, is answered by an entry with the words of a part of it: so many are enough."""
@@ -160,7 +160,7 @@ class EntryRanking:
         )
 
 
-def _meets(entry: WorkingEntry, where: Where) -> bool:
+def _meets(entry: WorkingEntry, where: SearchFilter) -> bool:
     """Whether an entry meets the conditions, decided as the database does for memories."""
     said_at = entry.occurred_at or entry.created_at
     return (

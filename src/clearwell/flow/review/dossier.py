@@ -35,7 +35,7 @@ from clearwell.records import (
     Decision,
     DiffPiece,
     Dossier,
-    Found,
+    FoundChunk,
     Insight,
     InsightState,
     Layer,
@@ -150,9 +150,9 @@ class DossierBuilder:
         return await offload(size, self._relate, insight, texts, found)
 
     def _relate(
-        self, insight: Insight, texts: Sequence[str], searched: Sequence[Sequence[Found]]
+        self, insight: Insight, texts: Sequence[str], searched: Sequence[Sequence[FoundChunk]]
     ) -> tuple[NearbyMemory, ...]:
-        best: dict[UUID, tuple[Found, Comparison]] = {}
+        best: dict[UUID, tuple[FoundChunk, Comparison]] = {}
         for text, memories in zip(texts, searched, strict=True):
             for found in memories:
                 comparison = self._compare(text, found)
@@ -164,13 +164,13 @@ class DossierBuilder:
         ranked = sorted(best.values(), key=lambda pair: _rank(pair[1]), reverse=True)[:MAX_NEARBY]
         return tuple(_build_nearby(insight, found, comparison) for found, comparison in ranked)
 
-    async def _search(self, group_id: str, text: str, vector: Vector) -> Sequence[Found]:
+    async def _search(self, group_id: str, text: str, vector: Vector) -> Sequence[FoundChunk]:
         query = SearchQuery(
             group_id=group_id, embedding=vector, text=text, model=self._embedder.model, limit=MAX_NEARBY
         )
         return await self._longterm.search(query)
 
-    def _compare(self, text: str, found: Found) -> Comparison:
+    def _compare(self, text: str, found: FoundChunk) -> Comparison:
         similarity = self._embedder.similarity(found.similarity or 0.0)
         return self._comparison.compare(text, found.memory.content, similarity)
 
@@ -192,7 +192,7 @@ def _list_statements(summary: str) -> list[str]:
     return [summary, *(sentences[:MAX_SENTENCES] if len(sentences) > 1 else [])]
 
 
-def _build_nearby(insight: Insight, found: Found, comparison: Comparison) -> NearbyMemory:
+def _build_nearby(insight: Insight, found: FoundChunk, comparison: Comparison) -> NearbyMemory:
     memory = found.memory
     relation = _name_relation(comparison, insight, memory.occurred_at or memory.created_at)
     disputed = _find_contradiction(insight, memory.id) if relation == NEAR else None

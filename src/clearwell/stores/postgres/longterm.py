@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from clearwell.errors import ReembeddingStarted
 from clearwell.ports import Fusion, LongTermSearch, QueryTerms, SearchQuery
-from clearwell.records import Found, Memory, Parts
+from clearwell.records import FoundChunk, Memory, Parts
 from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.group_indexes import IndexedGroups, search_by_index
@@ -31,7 +31,7 @@ class PostgresLongTerm(LongTermSearch):
         self._role = role
         self._indexed = indexed
 
-    async def search(self, query: SearchQuery) -> list[Found]:
+    async def search(self, query: SearchQuery) -> list[FoundChunk]:
         if query.limit == 0:
             return []
         limit = query.limit + SPARE_CHUNKS
@@ -49,7 +49,7 @@ class PostgresLongTerm(LongTermSearch):
                 return [chunk for chunk in found if query.embedding is not None or chunk.words > 0]
             limit *= GROWTH
 
-    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[Found]]:
+    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[FoundChunk]]:
         if not queries:
             return []
         first, limits = queries[0], [one.limit + SPARE_CHUNKS for one in queries]
@@ -165,11 +165,13 @@ def filter_params(wanted: SearchQuery) -> dict[str, Any]:
     }
 
 
-def read_found(row: DictRow, wanted: SearchQuery, conflicts: Mapping[UUID, Sequence[UUID]] = NO_CONFLICTS) -> Found:
+def read_found(
+    row: DictRow, wanted: SearchQuery, conflicts: Mapping[UUID, Sequence[UUID]] = NO_CONFLICTS
+) -> FoundChunk:
     memory, similarity = memory_of(row), row["similarity"]
     if wanted.terms is None:
-        return Found(memory=memory, similarity=similarity, origin_id=row.get("origin_id"))
-    return Found(
+        return FoundChunk(memory=memory, similarity=similarity, origin_id=row.get("origin_id"))
+    return FoundChunk(
         memory=memory,
         similarity=similarity,
         words=row["words"],

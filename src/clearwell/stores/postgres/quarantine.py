@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from clearwell.errors import IdempotencyMismatch
 from clearwell.ports import CaptureStore, QuarantineFilter, QuarantineStore, StoredCapture
-from clearwell.records import Admission, Capture, IdempotencyKey, QuarantinePage, QuarantineRow, SeenAgain, Verdict
+from clearwell.records import Admission, Capture, IdempotencyKey, QuarantinePage, QuarantineRow, SightingRow, Verdict
 from clearwell.stores.postgres.connection import Params, SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
@@ -123,7 +123,7 @@ class PostgresQuarantine(QuarantineStore):
         statements: list[SqlStatement] = [(query("sightings"), params), (query("statements"), params)]
         seen, segmented = await self._database.run_all(Role.REVIEWER, group_id, statements)
         again = tuple(
-            SeenAgain(log_id=row["log_id"], agent_id=row["agent_id"], session_id=row["session_id"], at=row["at"])
+            SightingRow(log_id=row["log_id"], agent_id=row["agent_id"], session_id=row["session_id"], at=row["at"])
             for row in seen
         )
         if not segmented:

@@ -9,7 +9,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http.problems import Refused, make_printable
+from clearwell.adapters.http.problems import HttpRefusal, make_printable
 
 router = APIRouter(include_in_schema=False)
 
@@ -53,7 +53,7 @@ def asset_url(name: str) -> str:
 async def read_asset(request: Request, wanted: str, name: str) -> Response:
     asset = assets().get(name)
     if asset is None:
-        raise Refused("http_no_route", 404, path=make_printable(request.scope["path"]))
+        raise HttpRefusal("http_no_route", 404, path=make_printable(request.scope["path"]))
     headers = {
         "ETag": f'"{asset.tag}"',
         "Cache-Control": KEPT if wanted == version() else "no-cache",

@@ -53,7 +53,7 @@ class Toast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unsent:
+class UnsentDecision:
     """A decision that came too late: why, what was to be done, and what the person had written for it."""
 
     why: str
@@ -176,7 +176,7 @@ async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Respo
         if conflict.code == UNACKNOWLEDGED:
             raise
         why = await _explain(request, conflict)
-        unsent = Unsent(why=why, action=decision.action, text=decision.text or decision.reason or "")
+        unsent = UnsentDecision(why=why, action=decision.action, text=decision.text or decision.reason or "")
         toast = Toast(code="console_not_decided", params={}, problems=[why])
         return await _answer(request, group, position.move(insight_id), toast, unsent=unsent, following=following)
     toast = Toast(
@@ -200,7 +200,7 @@ async def _show(
     template: str,
     toast: Toast | None = None,
     *,
-    unsent: Unsent | None = None,
+    unsent: UnsentDecision | None = None,
     following: UUID | None = None,
 ) -> Response:
     inbox = await read_inbox(request, group, position, following)
@@ -227,7 +227,7 @@ async def _answer(
     position: InboxPosition,
     toast: Toast,
     *,
-    unsent: Unsent | None = None,
+    unsent: UnsentDecision | None = None,
     following: UUID | None = None,
 ) -> Response:
     """The inbox after a change: the part of the page for htmx, or else the page at its new address.
