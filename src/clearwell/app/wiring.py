@@ -82,7 +82,6 @@ from clearwell.ports import (
     Lease,
     Segmenter,
     Signer,
-    StatementComparison,
     Stores,
 )
 from clearwell.records import NOBODY, ModelChoice
@@ -195,6 +194,63 @@ def make_comparison(settings: Settings) -> RuleComparison:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Foundation:
+    """What the parts of several stages are built on."""
+
+    settings: Settings
+    stores: Stores
+    clock: Clock
+    ids: Ids
+    models: EmbeddingModels
+    embedder: Embedder
+    comparison: RuleComparison
+    chunker: Chunker
+    hasher: ValueHasher
+    gate: AccessGate
+    counters: Counters
+    audit_events: AuditEvents
+    events: EventPublisher
+    announcer: DecisionAnnouncer
+    recalls: RecallLog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ingress:
+    """The parts from the capture of an output to working memory."""
+
+    recorder: CaptureRecorder
+    admitter: Admitter
+    turns: RequestTurns
+    queue: AdmissionQueue
+    rebuilder: WorkingMemoryRebuilder
+    remover: EntryRemover
+    statement_updater: StatementUpdater
+    statement_refiner: StatementRefiner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Promotion:
+    """The parts that write long-term memory, and those that keep a rejected text out of it."""
+
+    planner: PromotionPlanner
+    texts: TextPromoter
+    copies: CopyFinder
+    completer: PromotionCompleter
+    tombstones: TombstoneRegistry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Retrieval:
+    """The parts that read memory for agents."""
+
+    retriever: Retriever
+    memories: MemoryReader
+    history: HistoryRetriever
+    contexts: ContextBuilder
+    fact_checker: FactChecker
+
+
 def build(
     settings: Settings,
     stores: Stores,
@@ -215,223 +271,242 @@ def build(
     Without an ``assessor``, claims are checked by the comparison rules.
     """
     models = EmbeddingModels(embedder, stores.reembeddings, make_model)
-    counters, audit_events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
-    events = EventPublisher(stores.events, clock, counters)
-    announcer = DecisionAnnouncer(events)
+    base = _build_foundation(settings, stores, clock, ids, models)
     feed = EventFeed(
         stores.events, clock, max_readers=settings.event_readers_max, max_own=settings.event_readers_per_key
     )
-    gate, chunker = AccessGate(stores.audit, clock, ids), Chunker(models, settings)
-    known = MultiModelSearch(stores.longterm_for_worker, models)
-    hasher = ValueHasher(stores.tombstones)
-    known_texts = KnownTextReader(
-        stores.working, known, stores.admissions, stores.tombstones, hasher, recalls, embedder
-    )
-    comparison = make_comparison(settings)
-    lease = Lease(holder=ids.new(), lasts=timedelta(seconds=settings.admission_lease_seconds))
-    admitter = Admitter(
-        stores.admissions,
-        stores.working,
-        known_texts,
-        hasher,
-        comparison,
-        embedder,
-        judge,
-        counters,
-        events,
-        audit_events,
-        clock,
-        settings,
-        lease,
-    )
-    turns = RequestTurns(settings.key_requests_waiting)
-    queue = AdmissionQueue(
-        admitter, stores.admissions, lease, batch=settings.admission_batch, is_behind=lambda: turns.behind
-    )
-    rebuilder = WorkingMemoryRebuilder(
-        stores.admissions, stores.statements, stores.working, known_texts, clock, settings
-    )
-    longterm = MultiModelSearch(stores.longterm, models)
-    memories, keys = MemoryReader(longterm), make_keys(settings, stores.keys, clock, ids, gate)
-    names = AgentNames(stores.groups, seconds=NAMES_SHARE * settings.retrieve_timeout_seconds)
-    retriever = Retriever(
-        stores.working,
-        longterm,
-        recalls,
-        events,
-        embedder,
-        clock,
-        names,
-        Rejections(stores.tombstones, hasher),
-        settings,
-    )
-    history = HistoryRetriever(retriever, events, clock, settings)
-    fact_checker = FactChecker(retriever, assessor or RuleAssessor(comparison, embedder), events, clock, settings)
-    conflicts = ConflictFinder(MultiModelSearch(stores.longterm_for_reviewer, models), comparison, embedder)
-    planner = PromotionPlanner(chunker, hasher, conflicts)
-    texts = TextPromoter(
-        gate=gate,
-        planner=planner,
-        writer=PromotionWriter(clock, ids),
-        decisions=stores.decisions,
-        idempotency=stores.idempotency,
-        counters=counters,
-        announcer=announcer,
-        settings=settings,
-    )
-    digests = _build_digests(settings, stores, hasher, comparison, embedder, writer, events, clock, ids)
-    remover = EntryRemover(stores.working, stores.admissions, audit_events, events)
-    copies = CopyFinder(stores.review, stores.working, remover)
-    review = _build_review(
-        settings, stores, gate, models, hasher, comparison, planner, texts, copies, counters, announcer, clock, ids
-    )
-    statements = StatementMaker(known_texts, embedder, settings)
-    recorder = CaptureRecorder(stores.captures, events, clock, ids, settings)
-    forgetter = Forgetter(
-        planner=ErasurePlanner(stores.erasure, hasher),
-        erasure=stores.erasure,
-        working=stores.working,
-        recalls=stores.recalls,
-        events=stores.events,
-        signer=signer,
-        clock=clock,
-        ids=ids,
-    )
-    sealer = AuditSealer(stores.audit, stores.audit_heads, signer, clock)
-    memory = MemoryManager(
-        by=NOBODY,
-        gate=gate,
-        forgetter=forgetter,
-        exporter=GroupExporter(stores.archive, stores.audit, signer, clock, ids),
-        importer=GroupImporter(stores.archive, hasher, chunker, signer, clock, ids),
-        assigner=OutputAssigner(stores.quarantine, recorder, queue, stores.audit, clock, ids),
-        trail=AuditTrail(stores.audit, sealer, AuditVerifier(stores.audit, stores.audit_heads, signer, clock)),
-        intake=Intake(recorder, admitter, queue, stores.admissions, settings),
-        requeuer=Requeuer(stores.admissions, queue, stores.idempotency, audit_events, events),
-        quarantine=QuarantineReader(stores.quarantine, stores.admissions),
-        override=RefusalOverride(
-            gate=gate,
-            quarantine=stores.quarantine,
-            admissions=stores.admissions,
-            admitter=admitter,
-            idempotency=stores.idempotency,
-            audit_events=audit_events,
-        ),
-        working=stores.working,
-        remover=remover,
-        rebuilder=rebuilder,
-        tombstones=TombstoneRegistry(
-            gate=gate,
-            tombstones=stores.tombstones,
-            decisions=stores.decisions,
-            lifter=TombstoneLifter(embedder, settings),
-            rejection=ValueRejection(hasher, embedder, ids),
-            copies=copies,
-            withdrawal=Withdrawal(clock, ids),
-            idempotency=stores.idempotency,
-            events=events,
-            announcer=announcer,
-            clock=clock,
-            ids=ids,
-            settings=settings,
-        ),
-        idempotency=stores.idempotency,
-        digests=digests.requests,
-        review=review,
-        texts=texts,
-        retriever=retriever,
-        memories=memories,
-        origins=OriginReader(memories, stores.provenance, keys),
-        profiles=GroupProfiles(stores.groups, stores.idempotency, clock, ids, settings),
-        contexts=ContextBuilder(stores.groups, retriever, TokenEstimator(), clock, settings),
-        history=history,
-        feed=feed,
-        fact_checker=fact_checker,
-        settings=settings,
+    keys = make_keys(settings, stores.keys, clock, ids, base.gate)
+    ingress = _build_ingress(base, judge, segmenter)
+    promotion = _build_promotion(base, ingress.remover)
+    retrieval = _build_retrieval(base, assessor)
+    digests = _build_digests(base, writer)
+    review = _build_review(base, promotion)
+    forgetter, sealer = _build_forgetter(base, signer), AuditSealer(stores.audit, stores.audit_heads, signer, clock)
+    memory = _build_memory(
+        base, ingress, promotion, retrieval, digests, review, forgetter, sealer, signer=signer, keys=keys, feed=feed
     )
     return Clearwell(
         settings=settings,
         stores=stores,
         memory=memory,
-        admitter=admitter,
-        queue=queue,
-        rebuilder=rebuilder,
-        recalls=recalls,
-        events=events,
+        admitter=ingress.admitter,
+        queue=ingress.queue,
+        rebuilder=ingress.rebuilder,
+        recalls=base.recalls,
+        events=base.events,
         feed=feed,
         digests=digests,
         review=review,
-        statement_updater=StatementUpdater(
-            stores.statements, statements, RULES if segmenter is None else segmenter.model, clock, settings
-        ),
-        statement_refiner=StatementRefiner(stores.statements, statements, segmenter, clock),
-        promotion_completer=PromotionCompleter(
-            stores.decisions,
-            stores.tombstones,
-            hasher,
-            chunker,
-            ConflictFinder(known, comparison, embedder),
-            announcer,
-            clock,
-            ids,
-        ),
-        retriever=retriever,
-        history=history,
-        uses=UsageRecorder(recalls, stores.statistics, clock),
+        statement_updater=ingress.statement_updater,
+        statement_refiner=ingress.statement_refiner,
+        promotion_completer=promotion.completer,
+        retriever=retrieval.retriever,
+        history=retrieval.history,
+        uses=UsageRecorder(base.recalls, stores.statistics, clock),
         keys=keys,
-        turns=turns,
-        gate=gate,
+        turns=ingress.turns,
+        gate=base.gate,
         sealer=sealer,
         forgetter=forgetter,
-        counters=counters,
+        counters=base.counters,
         statistics=StatisticsCache(stores.statistics, clock),
         models=models,
         embedder=embedder,
     )
 
 
-def _build_review(
-    settings: Settings,
-    stores: Stores,
-    gate: AccessGate,
-    models: EmbeddingModels,
-    hasher: ValueHasher,
-    comparison: RuleComparison,
-    planner: PromotionPlanner,
-    texts: TextPromoter,
-    copies: CopyFinder,
-    counters: Counters,
-    announcer: DecisionAnnouncer,
-    clock: Clock,
-    ids: Ids,
-) -> ReviewService:
-    longterm = MultiModelSearch(stores.longterm_for_reviewer, models)
-    writer = PromotionWriter(clock, ids)
-    recorder, embedder = DecisionRecorder(clock, ids), models.embedder
-    withdrawal, rejection = Withdrawal(clock, ids), ValueRejection(hasher, embedder, ids)
-    retraction = Retraction(stores.provenance, copies, withdrawal, rejection, clock)
+def _build_foundation(
+    settings: Settings, stores: Stores, clock: Clock, ids: Ids, models: EmbeddingModels
+) -> _Foundation:
+    counters = Counters()
+    events = EventPublisher(stores.events, clock, counters)
+    return _Foundation(
+        settings=settings,
+        stores=stores,
+        clock=clock,
+        ids=ids,
+        models=models,
+        embedder=models.embedder,
+        comparison=make_comparison(settings),
+        chunker=Chunker(models, settings),
+        hasher=ValueHasher(stores.tombstones),
+        gate=AccessGate(stores.audit, clock, ids),
+        counters=counters,
+        audit_events=AuditEvents(clock, ids),
+        events=events,
+        announcer=DecisionAnnouncer(events),
+        recalls=RecallLog(stores.recalls),
+    )
+
+
+def _build_ingress(base: _Foundation, judge: Judge | None, segmenter: Segmenter | None) -> _Ingress:
+    settings, stores, clock = base.settings, base.stores, base.clock
+    known_texts = KnownTextReader(
+        stores.working,
+        MultiModelSearch(stores.longterm_for_worker, base.models),
+        stores.admissions,
+        stores.tombstones,
+        base.hasher,
+        base.recalls,
+        base.embedder,
+    )
+    lease = Lease(holder=base.ids.new(), lasts=timedelta(seconds=settings.admission_lease_seconds))
+    admitter = Admitter(
+        stores.admissions,
+        stores.working,
+        known_texts,
+        base.hasher,
+        base.comparison,
+        base.embedder,
+        judge,
+        base.counters,
+        base.events,
+        base.audit_events,
+        clock,
+        settings,
+        lease,
+    )
+    turns = RequestTurns(settings.key_requests_waiting)
+    statements = StatementMaker(known_texts, base.embedder, settings)
+    return _Ingress(
+        recorder=CaptureRecorder(stores.captures, base.events, clock, base.ids, settings),
+        admitter=admitter,
+        turns=turns,
+        queue=AdmissionQueue(
+            admitter, stores.admissions, lease, batch=settings.admission_batch, is_behind=lambda: turns.behind
+        ),
+        rebuilder=WorkingMemoryRebuilder(
+            stores.admissions, stores.statements, stores.working, known_texts, clock, settings
+        ),
+        remover=EntryRemover(stores.working, stores.admissions, base.audit_events, base.events),
+        statement_updater=StatementUpdater(
+            stores.statements, statements, RULES if segmenter is None else segmenter.model, clock, settings
+        ),
+        statement_refiner=StatementRefiner(stores.statements, statements, segmenter, clock),
+    )
+
+
+def _build_promotion(base: _Foundation, remover: EntryRemover) -> _Promotion:
+    settings, stores, clock, ids = base.settings, base.stores, base.clock, base.ids
+    known = MultiModelSearch(stores.longterm_for_worker, base.models)
+    reviewed = MultiModelSearch(stores.longterm_for_reviewer, base.models)
+    planner = PromotionPlanner(base.chunker, base.hasher, ConflictFinder(reviewed, base.comparison, base.embedder))
+    copies = CopyFinder(stores.review, stores.working, remover)
+    return _Promotion(
+        planner=planner,
+        texts=TextPromoter(
+            gate=base.gate,
+            planner=planner,
+            writer=PromotionWriter(clock, ids),
+            decisions=stores.decisions,
+            idempotency=stores.idempotency,
+            counters=base.counters,
+            announcer=base.announcer,
+            settings=settings,
+        ),
+        copies=copies,
+        completer=PromotionCompleter(
+            stores.decisions,
+            stores.tombstones,
+            base.hasher,
+            base.chunker,
+            ConflictFinder(known, base.comparison, base.embedder),
+            base.announcer,
+            clock,
+            ids,
+        ),
+        tombstones=TombstoneRegistry(
+            gate=base.gate,
+            tombstones=stores.tombstones,
+            decisions=stores.decisions,
+            lifter=TombstoneLifter(base.embedder, settings),
+            rejection=ValueRejection(base.hasher, base.embedder, ids),
+            copies=copies,
+            withdrawal=Withdrawal(clock, ids),
+            idempotency=stores.idempotency,
+            events=base.events,
+            announcer=base.announcer,
+            clock=clock,
+            ids=ids,
+            settings=settings,
+        ),
+    )
+
+
+def _build_retrieval(base: _Foundation, assessor: EvidenceAssessor | None) -> _Retrieval:
+    settings, stores, clock = base.settings, base.stores, base.clock
+    longterm = MultiModelSearch(stores.longterm, base.models)
+    retriever = Retriever(
+        stores.working,
+        longterm,
+        base.recalls,
+        base.events,
+        base.embedder,
+        clock,
+        AgentNames(stores.groups, seconds=NAMES_SHARE * settings.retrieve_timeout_seconds),
+        Rejections(stores.tombstones, base.hasher),
+        settings,
+    )
+    return _Retrieval(
+        retriever=retriever,
+        memories=MemoryReader(longterm),
+        history=HistoryRetriever(retriever, base.events, clock, settings),
+        contexts=ContextBuilder(stores.groups, retriever, TokenEstimator(), clock, settings),
+        fact_checker=FactChecker(
+            retriever, assessor or RuleAssessor(base.comparison, base.embedder), base.events, clock, settings
+        ),
+    )
+
+
+def _build_digests(base: _Foundation, writer: InsightWriter | None) -> Digests:
+    settings, stores, clock, ids = base.settings, base.stores, base.clock, base.ids
+    runs, material = stores.digest_runs, stores.digest_material
+    reader = MaterialReader(material, base.hasher, base.embedder, settings)
+    composer = InsightComposer(writer, reader, base.embedder, ids)
+    return Digests(
+        requests=DigestRequests(stores.digests, stores.idempotency, base.events, clock, ids),
+        scheduler=DigestScheduler(runs, base.events, clock, ids, settings),
+        runner=DigestRunner(
+            runs, material, reader, composer, base.comparison, base.embedder, base.events, clock, ids, settings
+        ),
+    )
+
+
+def _build_review(base: _Foundation, promotion: _Promotion) -> ReviewService:
+    settings, stores, clock, ids = base.settings, base.stores, base.clock, base.ids
+    longterm = MultiModelSearch(stores.longterm_for_reviewer, base.models)
+    recorder, withdrawal = DecisionRecorder(clock, ids), Withdrawal(clock, ids)
+    rejection = ValueRejection(base.hasher, base.embedder, ids)
+    retraction = Retraction(stores.provenance, promotion.copies, withdrawal, rejection, clock)
     return ReviewService(
         by=NOBODY,
-        gate=gate,
+        gate=base.gate,
         dossiers=DossierBuilder(
-            stores.review, stores.quarantine, longterm, stores.tombstones, comparison, embedder, clock, settings
+            stores.review,
+            stores.quarantine,
+            longterm,
+            stores.tombstones,
+            base.comparison,
+            base.embedder,
+            clock,
+            settings,
         ),
         executor=DecisionExecutor(
-            promotion=InsightPromotion(stores.review, planner, writer, clock, settings),
-            rejection=InsightRejection(stores.review, rejection, recorder, copies, withdrawal, clock, ids),
+            promotion=InsightPromotion(stores.review, promotion.planner, PromotionWriter(clock, ids), clock, settings),
+            rejection=InsightRejection(stores.review, rejection, recorder, promotion.copies, withdrawal, clock, ids),
             merge=InsightMerge(recorder, clock, ids, settings),
             snooze=InsightSnooze(recorder, clock, ids),
-            undo=DecisionUndo(MemoryValidity(hasher), TombstoneLifter(embedder, settings), clock, ids),
+            undo=DecisionUndo(MemoryValidity(base.hasher), TombstoneLifter(base.embedder, settings), clock, ids),
             retraction=retraction,
             decisions=stores.decisions,
             idempotency=stores.idempotency,
-            counters=counters,
-            announcer=announcer,
+            counters=base.counters,
+            announcer=base.announcer,
         ),
         retraction=retraction,
         outputs=OutputPromoter(
-            gate=gate,
-            texts=texts,
+            gate=base.gate,
+            texts=promotion.texts,
             quarantine=stores.quarantine,
             working=stores.working,
             idempotency=stores.idempotency,
@@ -443,22 +518,69 @@ def _build_review(
     )
 
 
-def _build_digests(
-    settings: Settings,
-    stores: Stores,
-    hasher: ValueHasher,
-    comparison: StatementComparison,
-    embedder: Embedder,
-    writer: InsightWriter | None,
-    events: EventPublisher,
-    clock: Clock,
-    ids: Ids,
-) -> Digests:
-    runs, material = stores.digest_runs, stores.digest_material
-    reader = MaterialReader(material, hasher, embedder, settings)
-    composer = InsightComposer(writer, reader, embedder, ids)
-    return Digests(
-        requests=DigestRequests(stores.digests, stores.idempotency, events, clock, ids),
-        scheduler=DigestScheduler(runs, events, clock, ids, settings),
-        runner=DigestRunner(runs, material, reader, composer, comparison, embedder, events, clock, ids, settings),
+def _build_forgetter(base: _Foundation, signer: Signer) -> Forgetter:
+    stores = base.stores
+    return Forgetter(
+        planner=ErasurePlanner(stores.erasure, base.hasher),
+        erasure=stores.erasure,
+        working=stores.working,
+        recalls=stores.recalls,
+        events=stores.events,
+        signer=signer,
+        clock=base.clock,
+        ids=base.ids,
+    )
+
+
+def _build_memory(
+    base: _Foundation,
+    ingress: _Ingress,
+    promotion: _Promotion,
+    retrieval: _Retrieval,
+    digests: Digests,
+    review: ReviewService,
+    forgetter: Forgetter,
+    sealer: AuditSealer,
+    *,
+    signer: Signer,
+    keys: KeyRing,
+    feed: EventFeed,
+) -> MemoryManager:
+    settings, stores, clock, ids = base.settings, base.stores, base.clock, base.ids
+    return MemoryManager(
+        by=NOBODY,
+        gate=base.gate,
+        forgetter=forgetter,
+        exporter=GroupExporter(stores.archive, stores.audit, signer, clock, ids),
+        importer=GroupImporter(stores.archive, base.hasher, base.chunker, signer, clock, ids),
+        assigner=OutputAssigner(stores.quarantine, ingress.recorder, ingress.queue, stores.audit, clock, ids),
+        trail=AuditTrail(stores.audit, sealer, AuditVerifier(stores.audit, stores.audit_heads, signer, clock)),
+        intake=Intake(ingress.recorder, ingress.admitter, ingress.queue, stores.admissions, settings),
+        requeuer=Requeuer(stores.admissions, ingress.queue, stores.idempotency, base.audit_events, base.events),
+        quarantine=QuarantineReader(stores.quarantine, stores.admissions),
+        override=RefusalOverride(
+            gate=base.gate,
+            quarantine=stores.quarantine,
+            admissions=stores.admissions,
+            admitter=ingress.admitter,
+            idempotency=stores.idempotency,
+            audit_events=base.audit_events,
+        ),
+        working=stores.working,
+        remover=ingress.remover,
+        rebuilder=ingress.rebuilder,
+        tombstones=promotion.tombstones,
+        idempotency=stores.idempotency,
+        digests=digests.requests,
+        review=review,
+        texts=promotion.texts,
+        retriever=retrieval.retriever,
+        memories=retrieval.memories,
+        origins=OriginReader(retrieval.memories, stores.provenance, keys),
+        profiles=GroupProfiles(stores.groups, stores.idempotency, clock, ids, settings),
+        contexts=retrieval.contexts,
+        history=retrieval.history,
+        feed=feed,
+        fact_checker=retrieval.fact_checker,
+        settings=settings,
     )
