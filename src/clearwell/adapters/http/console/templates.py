@@ -16,7 +16,7 @@ from clearwell.adapters.http.console import markdown
 from clearwell.adapters.http.console.assets import asset_url
 from clearwell.adapters.http.console.icons import icon
 from clearwell.adapters.http.console.navigation import PAGES, page_url
-from clearwell.messages import Language, catalogue, say
+from clearwell.messages import Language, catalogue, join_sentences, say
 from clearwell.records import Principal
 from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
@@ -76,6 +76,7 @@ def environment() -> Environment:
         page_url=page_url,
         version=__version__,
         known=lambda code: code in catalogue(),
+        join_sentences=join_sentences,
     )
     made.filters.update(
         markdown=markdown.render_markdown,
