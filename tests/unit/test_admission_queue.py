@@ -11,6 +11,7 @@ from clearwell.ports import Lease
 from clearwell.records import Admission, CaptureReceipt, Outcome, Vector
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
+from clearwell.vocabulary import AuditAction
 from tests.path import AGENT, LONG, OTHER, Path, said
 
 POISON = "poison"
@@ -48,6 +49,16 @@ async def test_a_row_that_fails_does_not_hold_up_its_batch() -> None:
     receipts = await path.memory.acting_as(AGENT).capture_many([said(), said(BAD), said(OTHER)], wait=True)
     states = [receipt.admission for receipt in receipts if isinstance(receipt, CaptureReceipt)]
     assert states == [Admission.ADMITTED, Admission.PENDING, Admission.ADMITTED]
+
+
+async def test_every_admission_is_recorded_with_who_captured_it() -> None:
+    path = Path()
+    receipt = await path.memory.acting_as(AGENT).capture(said(), wait=True)
+    (event,) = path.quarantine.events
+    assert (event.action, event.detail["captured_by"]) == (
+        AuditAction.SETTLE_CAPTURES,
+        {"admitted": {str(receipt.id): AGENT.name}},
+    )
 
 
 class SlowEmbedder(WordEmbedder):

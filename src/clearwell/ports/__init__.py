@@ -46,6 +46,8 @@ from clearwell.ports.models import (
 )
 from clearwell.ports.program import FAR_AHEAD, Clock, Ids, SignatureState, Signer
 from clearwell.ports.quarantine import (
+    ADMISSION_BACK_OFF,
+    PROMOTION_BACK_OFF,
     AdmissionBatch,
     AdmissionResult,
     AdmissionStore,
@@ -77,8 +79,10 @@ from clearwell.ports.stores import Stores
 from clearwell.ports.working import Recall, RecallReader, Recalls, RecallStore, WorkingStore
 
 __all__ = [
+    "ADMISSION_BACK_OFF",
     "BEGINNING",
     "FAR_AHEAD",
+    "PROMOTION_BACK_OFF",
     "TOMBSTONED",
     "AddDueResult",
     "AdmissionBatch",

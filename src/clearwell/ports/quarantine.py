@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from clearwell.ports.statements import SegmentedOutput
@@ -51,13 +51,20 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackOff:
-    """How long to wait for a judge that does not answer: ``first``, then twice as long each time, up to ``longest``."""
+    """How long to wait after a failed try: ``first``, then twice as long each time, up to ``longest``.
+
+    By default it is the wait for a judge that does not answer.
+    """
 
     first: timedelta = timedelta(seconds=5)
     longest: timedelta = timedelta(minutes=15)
 
     def after(self, tries: int) -> timedelta:
         return min(self.longest, self.first * (1 << min(max(tries - 1, 0), 20)))
+
+
+ADMISSION_BACK_OFF: Final = BackOff(first=timedelta(seconds=1), longest=timedelta(seconds=30))
+PROMOTION_BACK_OFF: Final = BackOff(first=timedelta(seconds=2), longest=timedelta(minutes=5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

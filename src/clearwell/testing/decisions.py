@@ -5,11 +5,12 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from clearwell.errors import Unauthenticated
 from clearwell.ports import (
+    PROMOTION_BACK_OFF,
     TOMBSTONED,
     Claim,
     Clock,
@@ -34,6 +35,7 @@ from clearwell.testing.access import MemoryIdempotency, MemoryKeys
 from clearwell.testing.ledger import Delay, MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.simple import has_come
+from clearwell.vocabulary import ENDED
 
 
 class MemoryDecisions:
@@ -120,9 +122,9 @@ class MemoryDecisions:
         return True
 
     async def postpone_waiting(self, waiting: WaitingPromotion, *, problem: str) -> None:
-        attempts = self._ledger.delays[waiting.promotion_id].attempts
-        until = self._clock.now() + timedelta(seconds=min(300, 2 * 2 ** min(attempts, 10)))
-        self._ledger.delays[waiting.promotion_id] = Delay(waiting.group_id, until, attempts + 1, problem)
+        attempts = self._ledger.delays[waiting.promotion_id].attempts + 1
+        until = self._clock.now() + PROMOTION_BACK_OFF.after(attempts)
+        self._ledger.delays[waiting.promotion_id] = Delay(waiting.group_id, until, attempts, problem)
 
 
 class MemoryDecisionTransaction:
@@ -225,7 +227,7 @@ class MemoryDecisionTransaction:
     async def find_duplicates(self, keys: Sequence[PromotionKey]) -> Mapping[PromotionKey, PromotionState]:
         found: dict[PromotionKey, PromotionState] = {}
         for key in keys:
-            valid = [one for one in await self.list_duplicates(key) if one.state != "withdrawn"]
+            valid = [one for one in await self.list_duplicates(key) if one.state not in ENDED]
             own = [one for one in valid if self._comes_from(one.promotion, key.origin_id)]
             if valid:
                 found[key] = (own or valid)[0]

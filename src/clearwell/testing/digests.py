@@ -15,6 +15,7 @@ from clearwell.ports import (
     Schedule,
 )
 from clearwell.records import (
+    UNASSIGNED,
     Admission,
     AuditEvent,
     Digest,
@@ -93,7 +94,7 @@ class MemoryDigests:
         return [
             self._groups.schedule(group, min(row.settled_at for row in rows if row.settled_at is not None))
             for group, rows in settled.items()
-            if rows and group != "unassigned"
+            if rows and group != UNASSIGNED
         ]
 
     async def add_due(self, digest: Digest, *, event: AuditEvent) -> AddDueResult:
@@ -205,7 +206,7 @@ class MemoryDigests:
     async def list_verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
         return [
             KnownVector(id=one.id, content=one.content, embedding=one.embedding)
-            for one in self._longterm._chunks
+            for one in self._longterm.chunks
             if one.group_id == group_id
             and one.valid_to is None
             and one.embedding_model == model

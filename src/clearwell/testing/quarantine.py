@@ -10,6 +10,7 @@ from uuid import UUID
 
 from clearwell.errors import IdempotencyMismatch
 from clearwell.ports import (
+    ADMISSION_BACK_OFF,
     AdmissionBatch,
     AdmissionResult,
     BackOff,
@@ -224,6 +225,7 @@ class MemoryQuarantine:
             yield batch
             for one in batch.settled:
                 self._settle(group_id, one)
+            self.events += batch.events
             for one, event in batch.overridden:
                 self._override(group_id, one, event)
 
@@ -250,7 +252,7 @@ class MemoryQuarantine:
 
     async def postpone(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
         for row in self._leased_among(group_id, log_ids, lease):
-            row.next_try_at = self._clock.now() + _pause(row.attempts)
+            row.next_try_at = self._clock.now() + ADMISSION_BACK_OFF.after(row.attempts + 1)
             row.attempts += 1
             row.leased_by = row.leased_until = None
 
@@ -350,6 +352,7 @@ class _Batch:
     def __init__(self, pending: frozenset[UUID], tombstones: MemoryTombstones, rows: Mapping[UUID, Row]) -> None:
         self.pending = pending
         self.settled: list[AdmissionResult] = []
+        self.events: list[AuditEvent] = []
         self.overridden: list[tuple[AdmissionResult, AuditEvent]] = []
         self._rows = rows
         self._tombstones = tombstones
@@ -359,8 +362,10 @@ class _Batch:
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         return await self._tombstones.look_up(group_id, value_hashes, embeddings=embeddings, model=model)
 
-    async def settle(self, settled: Sequence[AdmissionResult], *, event: AuditEvent | None = None) -> None:  # noqa: ARG002 - only PostgreSQL keeps it
+    async def settle(self, settled: Sequence[AdmissionResult], *, event: AuditEvent | None = None) -> None:
         self.settled.extend(settled)
+        if event is not None:
+            self.events.append(event)
 
     async def override(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
         row = self._rows.get(admitted.log_id)
@@ -421,8 +426,3 @@ def _matches(row: Row, where: QuarantineFilter) -> bool:
         and (where.until is None or capture.created_at < where.until)
         and (not where.proposed or capture.metadata.get(PROPOSED) is True)
     )
-
-
-def _pause(tries: int) -> timedelta:
-    """Twice as long after each try, up to half a minute."""
-    return timedelta(seconds=min(30, 2 ** min(tries, 10)))

@@ -11,6 +11,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from clearwell.ports import (
+    ADMISSION_BACK_OFF,
     FAR_AHEAD,
     AdmissionBatch,
     AdmissionResult,
@@ -39,8 +40,6 @@ from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import capture_of, event_params, from_column, to_column, verdict_of, verdict_params
 from clearwell.stores.postgres.statements import put_statements
 from clearwell.stores.postgres.tombstones import lookup_result, lookup_statements
-
-FIRST_RETRY, LONGEST_RETRY = timedelta(seconds=1), timedelta(seconds=30)
 
 
 class PostgresAdmissions(AdmissionStore):
@@ -105,8 +104,8 @@ class PostgresAdmissions(AdmissionStore):
             "group_id": group_id,
             "ids": list(log_ids),
             "now": self._clock.now(),
-            "first": FIRST_RETRY,
-            "longest": LONGEST_RETRY,
+            "first": ADMISSION_BACK_OFF.first,
+            "longest": ADMISSION_BACK_OFF.longest,
             "failures": failures,
             "holder": lease.holder,
         }

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from clearwell.errors import RequestInProgress, Unauthenticated
 from clearwell.ports import (
     FAR_AHEAD,
+    PROMOTION_BACK_OFF,
     TOMBSTONED,
     Claim,
     Clock,
@@ -53,9 +54,6 @@ from clearwell.stores.postgres.lexical_index import NewChunkIndexer, reindex_ses
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import event_params, events_params, to_column
 from clearwell.stores.postgres.tombstones import tombstone_of, tombstone_params
-
-FIRST_DELAY, MAX_DELAY = timedelta(seconds=2), timedelta(minutes=5)
-"""The delay after the first failed attempt, which doubles with each one, and its limit."""
 
 
 class PostgresDecisions(DecisionStore):
@@ -135,8 +133,8 @@ class PostgresDecisions(DecisionStore):
             **_waiting_params(waiting),
             "problem": problem,
             "now": self._clock.now(),
-            "first": FIRST_DELAY,
-            "longest": MAX_DELAY,
+            "first": PROMOTION_BACK_OFF.first,
+            "longest": PROMOTION_BACK_OFF.longest,
         }
         await self._database.run(Role.WORKER, waiting.group_id, query("postpone_promotion"), params)
 
