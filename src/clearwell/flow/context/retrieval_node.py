@@ -16,7 +16,7 @@ from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_in_group, resolve_agent
 from clearwell.flow.context.fencing import format_history
 from clearwell.flow.events.publisher import EventPublisher
-from clearwell.flow.node_events import EventLog, OnEvent
+from clearwell.flow.node_events import EventLog, OnEvent, describe_error, require_state
 from clearwell.flow.retrieval.options import MAX_RESULTS, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.messages import Language
@@ -83,13 +83,10 @@ class HistoryRetriever:
         history = ""
         fields: Mapping[str, object] = state if isinstance(state, Mapping) else {}
         try:
-            if not isinstance(state, Mapping):
-                raise InvalidInput("node_state_form", field="state", type=type(state).__name__)
-            field, query = extract_query(fields, required=options.recent is None)
+            field, query = extract_query(require_state(state), required=options.recent is None)
             retrieval = await self._retrieve(query, group_id, options, _read_session(fields))
         except (ClearwellError, OSError, TimeoutError) as error:
-            code = error.code if isinstance(error, ClearwellError) else "node_retrieval_failed"
-            message = error.text(language) if isinstance(error, ClearwellError) else type(error).__name__
+            code, message = describe_error(error, language, otherwise="node_retrieval_failed")
             log.warning("history not retrieved", group=group_id, reason=code)
             self._events.publish(
                 EventType.MEMORY_RETRIEVAL_ERROR,

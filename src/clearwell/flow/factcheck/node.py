@@ -10,10 +10,10 @@ from typing import Final, Protocol
 
 import structlog
 
-from clearwell.errors import ClearwellError, InvalidInput
+from clearwell.errors import ClearwellError
 from clearwell.flow.factcheck.checker import FactChecker, FactCheckOptions
 from clearwell.flow.factcheck.claims import read_claims
-from clearwell.flow.node_events import EventLog, OnEvent
+from clearwell.flow.node_events import EventLog, OnEvent, describe_error, require_state
 from clearwell.messages import Language
 from clearwell.records import ClaimRating, EventType, FactCheck, Json, NodeRun
 
@@ -55,13 +55,10 @@ class StateChecker:
         options = _add_session(options, fields)
         text, result = "", make_failed_result()
         try:
-            if not isinstance(state, Mapping):
-                raise InvalidInput("node_state_form", field="state", type=type(state).__name__)
-            field, claim = read_claims(fields)
+            field, claim = read_claims(require_state(state))
             check = await self._checker.check(claim, group_id, options, language=language)
         except (ClearwellError, OSError, TimeoutError) as error:
-            code = error.code if isinstance(error, ClearwellError) else "node_fact_check_failed"
-            message = error.text(language) if isinstance(error, ClearwellError) else type(error).__name__
+            code, message = describe_error(error, language, otherwise="node_fact_check_failed")
             log.warning("claim not checked", group=group_id, reason=code)
             self._checker.announce_failure(group_id, options, code)
             await events.emit(EventType.FACT_CHECK_ERROR, code=code, error=message)
