@@ -20,7 +20,7 @@ from bench.server import free_port
 
 HEADERS_END = b"\r\n\r\n"
 NUMBER = 4096
-"""So many vectors are drawn."""
+"""This many vectors are drawn."""
 
 
 @contextmanager

@@ -78,7 +78,7 @@ class Planted:
 
 
 def month(style: str, seed: int, times: int = 1) -> list[Planted]:
-    """The rows of a month, in order of time; everybody speaks so many times as often."""
+    """The rows of a month, in order of time; everybody speaks this many times as often."""
     chance = random.Random(f"{style} {seed}")
     made = read(style)
     said: list[_Line] = [one for topic in made.topics for one in _spoken(topic, chance, times)]

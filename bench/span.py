@@ -96,7 +96,7 @@ async def measured(rows: int, *, marked: bool) -> dict[str, object]:
 
 
 def long_months(rows: int) -> list[Planted]:
-    """So many rows of all styles, each with an id of its own, so that none can quote another."""
+    """This many rows of all styles, each with an id of its own, so that none can quote another."""
     made: list[Planted] = []
     for times in count(rows // 2000):
         made = [one for style in STYLES for one in month(style, 1, times) if one.quotes is None]

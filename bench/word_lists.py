@@ -75,7 +75,7 @@ def _emptied(name: str, listed: str | list[str]) -> str | list[str]:
 
 
 def _forget() -> None:
-    """Let the lists be read anew."""
+    """Let the lists be read again."""
     lexicon.lexicon.cache_clear()
     lexicon._read_list.cache_clear()
     plain_text._openings.cache_clear()

@@ -53,7 +53,7 @@ def make_environment() -> None:
 
 
 def fingerprint() -> str:
-    """Changes when the environment has to be made anew: other requirements, another Python, another place."""
+    """Changes when the environment has to be made again: other requirements, another Python, another place."""
     told = [sys.version, str(PROJECT)]
     told += [(PROJECT / name).read_text() for name in ("pyproject.toml", "constraints.txt")]
     return hashlib.sha256("\n".join(told).encode()).hexdigest()

@@ -137,7 +137,7 @@ class Worker:
         for group_id in changes.built:
             log.info("group indexed", group_id=group_id)
         if changes.not_owner and not self._missing_rights_logged:
-            log.warning("indexes not built: login does not own the tables", run="clearwell index")
+            log.warning("indexes not built", reason="not owner", run="clearwell index")
             self._missing_rights_logged = True
 
     async def _run_digests(self) -> None:

@@ -13,7 +13,7 @@ FAULTS, SEED = 1000, 14
 
 
 def main(faults: int = FAULTS, seed: int = SEED, minutes: float = math.inf) -> int:
-    """Inject so many faults, or as many as there is time for."""
+    """Inject this many faults, or as many as there is time for."""
     started = time.monotonic()
     with swept_folder() as folder:
         campaign = Campaign(folder, seed, tell=lambda line: print(line, flush=True))  # noqa: T201

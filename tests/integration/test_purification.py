@@ -1,4 +1,4 @@
-"""Purification on real servers: echoes, tombstones, conflicts, the judge, and working memory made anew."""
+"""Purification on real servers: echoes, tombstones, conflicts, the judge, and working memory made again."""
 
 import asyncio
 from dataclasses import replace

@@ -33,7 +33,7 @@ WANTED, API_MODEL = 12, "words-64"
 
 
 class Gate:
-    """Lets so many pages of texts pass, then holds the next one until it is opened. Single texts always pass."""
+    """Lets this many pages of texts pass, then holds the next one until it is opened. Single texts always pass."""
 
     def __init__(self, pages: int) -> None:
         self._left = pages

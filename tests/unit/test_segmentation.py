@@ -1,4 +1,4 @@
-"""The statements of outputs: made at admission, kept in working memory, and made anew by the worker."""
+"""The statements of outputs: made at admission, kept in working memory, and made again by the worker."""
 
 from collections.abc import Sequence
 from uuid import UUID

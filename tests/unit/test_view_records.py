@@ -1,4 +1,4 @@
-"""A record that becomes a view, JSON, the view again and a record is the same, but for what never leaves the server."""
+"""A record that becomes a view, JSON, the view again and a record is the same, except what never leaves the server."""
 
 import types
 from collections.abc import Callable, Mapping, Sequence

@@ -60,7 +60,7 @@ async def _read_events(api: ApiConnection, group_id: str, after: str | None) -> 
             try:
                 yield EventView.model_validate_json(data).to_record()
             except ValidationError:
-                log.warning("unreadable event skipped", group=group_id)
+                log.warning("unreadable event skipped", group_id=group_id)
 
 
 async def _read_data(lines: AsyncIterator[str]) -> AsyncIterator[str]:

@@ -47,7 +47,7 @@ class RemoteNodeRunner:
             answer = await self._routes.run_retrieval_node(group_id, texts, read_fields(options), language=language)
             run = answer.to_record()
         except ClearwellError as error:
-            log.warning("history not retrieved", group=group_id, reason=error.code)
+            log.warning("history not retrieved", group_id=group_id, reason=error.code)
             await events.emit(EventType.NODE_STATE_CHANGE, status="running")
             await events.emit(EventType.MEMORY_RETRIEVAL_ERROR, code=error.code, error=error.text(language))
             await events.emit(EventType.NODE_STATE_CHANGE, status="completed", context_length=0)
@@ -86,7 +86,7 @@ class RemoteFactCheckRunner:
             )
             run = answer.to_record()
         except ClearwellError as error:
-            log.warning("claim not checked", group=group_id, reason=error.code)
+            log.warning("claim not checked", group_id=group_id, reason=error.code)
             await events.emit(EventType.NODE_STATE_CHANGE, status="running")
             await events.emit(EventType.FACT_CHECK_ERROR, code=error.code, error=error.text(language))
             await events.emit(EventType.NODE_STATE_CHANGE, status="completed", rating=ClaimRating.UNKNOWN.value)

@@ -147,7 +147,7 @@ class EmbeddedPostgres(EmbeddedServer):
         found = (self.folder / "PG_VERSION").read_text(encoding="ascii").strip()
         program = self._install / "bin" / "postgres"
         said = subprocess.run([program, "--version"], check=False, capture_output=True, text=True, env=environment())
-        version = (said.stdout.split() or [found])[-1]  # one that cannot even say that will tell in its log why
+        version = (said.stdout.split() or [found])[-1]  # a program that does not start says why in its log
         if version.split(".")[0] != found:
             raise EmbeddedStoreError("embedded_other_version", folder=self.folder, found=found, version=version)
 

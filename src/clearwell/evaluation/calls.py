@@ -52,7 +52,7 @@ class Call(Generic[CaseT, AnswerT]):
 
 
 class CallSeries:
-    """Asks one model about ``total`` cases, so many at once and in such time as the options say.
+    """Asks one model about ``total`` cases, as many at once and within such time as the options say.
 
     ``problem`` is the failure that stopped it, and ``out_of_time`` says that the time was not enough.
     """

@@ -169,7 +169,7 @@ class MemoryMiddleware:
     def prefetch(self, session: SessionLike, node: NodeLike) -> None:
         """Start to read for a node that runs soon: its ``before_node_execution`` then waits less, or not at all.
 
-        What is captured in the meantime may be missing from its context. A question that changes is read anew.
+        What is captured in the meantime may be missing from its context. A question that changes is read again.
         """
         session, node = Session.from_value(session), Node.from_value(node)
         injection = find_policy(node.type, self._policies).inject
@@ -272,7 +272,7 @@ class MemoryMiddleware:
                 ids=self._ids,
             )
         except OSError as error:
-            log.warning("no spool", reason=type(error).__name__, errno=error.errno)
+            log.warning("spool not opened", reason=type(error).__name__, errno=error.errno)
             return MemoryBacklog(max_bytes=max_bytes)
 
     # what a node reads

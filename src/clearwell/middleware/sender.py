@@ -227,7 +227,7 @@ class CaptureSender:
 
     def _end_outage(self) -> None:
         if self._problem is not None:
-            log.info("captures are delivered again", captures=self._backlog.measure().count)
+            log.info("delivery resumed", captures=self._backlog.measure().count)
         self._problem, self._failing_since, self._failures = None, None, 0
 
     async def _pause(self) -> None:

@@ -25,7 +25,7 @@ class AuditEvent:
     subject: str
     detail: Metadata = field(default_factory=dict)
     signature: bytes | None = None
-    """Made when the event is stored. Events of versions before 0.2 have none."""
+    """Made when the event is stored. Events from before signing was introduced have none."""
 
     def to_bytes(self) -> bytes:
         """Return the bytes that are signed and sealed: everything except the signature, in canonical form."""

@@ -102,7 +102,7 @@ class AuditReportView(View):
     head: AuditHeadView
     warnings: tuple[AuditWarning, ...] = Field(description="what cannot be excluded, although nothing is wrong")
     begun_at: datetime | None = Field(
-        description="when the head of this trail was begun anew: nothing before is compared"
+        description="when the head of this trail was begun again: nothing before is compared"
     )
 
     @classmethod

@@ -24,7 +24,7 @@ def with_field(field: str) -> dict[str, str]:
 
 
 def with_group(group: str) -> dict[str, str]:
-    """A body that is right but for this group."""
+    """A body that is right except for this group."""
     return {route: f'{{"group_id": {group}, "{name}": {json.dumps(LONG)}}}' for route, name in TEXTS.items()}
 
 

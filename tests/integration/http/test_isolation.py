@@ -82,7 +82,7 @@ EVERYWHERE = Kind(rights=frozenset(Right), groups=None)
 
 @dataclass
 class Place:
-    """A group with things in it. Each is made when a request first names it; ``fresh`` makes it anew each time."""
+    """A group with things in it. Each is made when a request first names it; ``fresh`` makes it again each time."""
 
     clearwell: Clearwell
     group: str
@@ -218,7 +218,7 @@ class Answer:
 
     @property
     def gist(self) -> str:
-        """What an answer says but for ids and times, to compare two answers."""
+        """What an answer says except for ids and times, to compare two answers."""
         headers = {
             name: value
             for name, value in self.response.headers.items()
@@ -266,7 +266,7 @@ class World:
         return Answer(response, f"{url} {json.dumps(sent)}")
 
     def require_silent(self, answer: Answer, what: str) -> None:
-        """Nothing of the other group is in an answer, but for what the request itself named."""
+        """Nothing of the other group is in an answer, except what the request itself named."""
         for word in (SECRET, *self.other.made.values()):
             if word not in answer.sent:
                 assert word not in answer.text, f"{what} tells {word} of another group:\n{answer.text}"
@@ -283,7 +283,7 @@ class World:
                 last, same = now, same + 1 if now == last else 0
 
     async def stored(self) -> dict[str, object]:
-        """The number and the hash of everything that is stored, but for the audit and the group that is served."""
+        """The number and the hash of everything that is stored, except the audit and the group that is served."""
         settings = self.api.clearwell.settings
         assert settings.database_url is not None
         assert settings.redis_url is not None

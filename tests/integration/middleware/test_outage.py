@@ -43,7 +43,7 @@ class Agent:
         raise AssertionError(f"the agent ended with {self.process.wait(10)}")
 
     def read_captured(self, count: int) -> int:
-        """Wait until so many outputs are captured; returns how many there are."""
+        """Wait until this many outputs are captured; returns how many there are."""
         while (captured := int(self.read("captured")["captured"])) < count:
             pass
         return captured

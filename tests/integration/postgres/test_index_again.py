@@ -1,4 +1,4 @@
-"""The words of a group made anew: what is gone moves the rank of nothing."""
+"""The words of a group made again: what is gone moves the rank of nothing."""
 
 import threading
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the database itself refuses. Each refusal has a control that shows the statement is right but for the role."""
+"""What the database itself refuses. Each refusal has a control that shows the statement is right except the role."""
 
 from collections.abc import Iterator
 from typing import LiteralString

@@ -46,7 +46,7 @@ def show_all(
     before: Annotated[
         str | None, typer.Option("--before", metavar="ID", help="Continue after the page that ends with this event.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="At most this many.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List audit events, newest first."""

@@ -23,7 +23,7 @@ from clearwell.vocabulary import IngressCheck
 
 NO_EVICTION = "noeviction"
 NAMED = 5
-"""So many trails are named."""
+"""This many trails are named."""
 
 
 async def examine(settings: Settings, terminal: Terminal, group: str | None) -> Findings:

@@ -18,7 +18,7 @@ from clearwell.adapters.cli.terminal import Terminal, size
 Report = Callable[[int, int], None]
 """Called with what is done and the total, which may grow."""
 STEPS = 10
-"""So many lines tell of progress where there is no terminal to draw a bar on."""
+"""This many lines tell of progress where there is no terminal to draw a bar on."""
 
 
 @contextmanager

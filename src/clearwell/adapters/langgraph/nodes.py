@@ -137,5 +137,5 @@ class _FactCheckNode:
             node = memory.fact_check_node(group=session.group_id, language=self._middleware.language)
             return (await node.run(state)).output
         except ClearwellError as error:
-            log.warning("claim not checked", group=session.group_id, reason=error.code)
+            log.warning("claim not checked", group_id=session.group_id, reason=error.code)
             return {}

@@ -186,7 +186,7 @@ class ClearwellStore(BaseStore):
                 raise receipt
             if receipt.admission is Admission.REFUSED:
                 reasons = [verdict.reason for verdict in receipt.verdicts if verdict.outcome is Outcome.FAIL]
-                log.warning("put refused", id=str(receipt.id), group=receipt.group_id, reasons=reasons)
+                log.warning("put refused", id=str(receipt.id), group_id=receipt.group_id, reasons=reasons)
         for put in puts:
             if put.value is None:
                 await self._delete(read_namespace(put.namespace), put.key)

@@ -27,7 +27,7 @@ class TrailAcceptance:
         self._events = AuditEvents(clock, ids)
 
     async def accept_all(self, *, by: str) -> Sequence[AcceptedTrail]:
-        """Accept every trail that is not sealed any more, or whose head was begun anew."""
+        """Accept every trail that is not sealed any more, or whose head was begun again."""
         state = await self._heads.state()
         return [await self.accept(group_id, by=by) for group_id in sorted({*state.refused, *state.begun})]
 

@@ -25,7 +25,7 @@ GROUPS_AT_ONCE: Final = 500
 EVENTS_AT_ONCE: Final = 1000
 SEALS_AT_ONCE: Final = 100
 BEGINNING_SEALS: Final = 1000
-"""So many seals are verified before a head begins with them. Each covers all before it; a busy group has millions."""
+"""This many seals are verified before a head begins with them. Each covers all before it; a busy group has millions."""
 FIRST_ROOT: Final = b"\0" * 32
 
 
@@ -138,7 +138,7 @@ class AuditSealer:
             log.error(
                 "audit not sealed",
                 reason="the stored seals do not continue the known head",
-                group=group_id,
+                group_id=group_id,
                 known_seal=None if head is None else head.number,
                 stored_seal=0 if last is None else last.number,
             )

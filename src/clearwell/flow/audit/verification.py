@@ -191,7 +191,7 @@ class AuditVerifier:
 
 
 def _list_warnings(heads: HeadsState, known: KnownHead | None) -> tuple[AuditWarning, ...]:
-    """What cannot be excluded, because heads are not kept or were begun anew."""
+    """What cannot be excluded, because heads are not kept or were begun again."""
     found = []
     if known is not None and known.begun_at is not None:
         found.append(AuditWarning.HEAD_BEGUN)

@@ -37,7 +37,7 @@ class QuarantineReader:
     async def rows(
         self, group_id: str, *, by: Principal, where: QuarantineFilter | None, before: UUID | None, limit: int
     ) -> Sequence[QuarantineRow]:
-        """Return so many captured outputs, newest first, from as many pages as it takes."""
+        """Return this many captured outputs, newest first, from as many pages as it takes."""
         found: list[QuarantineRow] = []
         while True:
             page = await self.page(group_id, by=by, where=where, before=before, limit=limit - len(found))

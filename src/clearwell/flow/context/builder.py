@@ -136,7 +136,7 @@ class ContextBuilder:
 def _share_places(
     of_group: Sequence[ContextItem], own: Sequence[ContextItem], most: int
 ) -> tuple[Sequence[ContextItem], Sequence[ContextItem]]:
-    """The memories of the group and the agent's own, at most so many together and none twice.
+    """The memories of the group and the agent's own, at most this many together and none twice.
 
     A third of the places is reserved for the agent's own memories; what one section does not need the other gets.
     """

@@ -87,7 +87,7 @@ class HistoryRetriever:
             retrieval = await self._retrieve(query, group_id, options, _read_session(fields))
         except (ClearwellError, OSError, TimeoutError) as error:
             code, message = describe_error(error, language, otherwise="node_retrieval_failed")
-            log.warning("history not retrieved", group=group_id, reason=code)
+            log.warning("history not retrieved", group_id=group_id, reason=code)
             self._events.publish(
                 EventType.MEMORY_RETRIEVAL_ERROR,
                 group_id,

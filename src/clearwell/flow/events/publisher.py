@@ -122,7 +122,7 @@ class EventPublisher:
         for group_id in gaps:
             self._gaps.pop(group_id, None)
         if self._failing:
-            log.info("events written again", events=len(events))
+            log.info("event writing resumed", events=len(events))
             self._failing = False
 
     def _lose(self, events: Sequence[Event], *, reason: str) -> None:

@@ -163,7 +163,7 @@ class FactChecker:
             try:
                 assessment = await self._assessor.assess(claim, [piece.evidence for piece in pieces])
             except Unavailable as error:
-                log.warning("claim not rated", group=group_id, reason=error.code)
+                log.warning("claim not rated", group_id=group_id, reason=error.code)
                 failure = error
         check = _make_check(claim, pieces, assessment, options, failure)
         return _ClaimRun(check, pieces, retrieval.degraded, failure)

@@ -59,7 +59,7 @@ class StateChecker:
             check = await self._checker.check(claim, group_id, options, language=language)
         except (ClearwellError, OSError, TimeoutError) as error:
             code, message = describe_error(error, language, otherwise="node_fact_check_failed")
-            log.warning("claim not checked", group=group_id, reason=code)
+            log.warning("claim not checked", group_id=group_id, reason=code)
             self._checker.announce_failure(group_id, options, code)
             await events.emit(EventType.FACT_CHECK_ERROR, code=code, error=message)
         else:

@@ -115,7 +115,7 @@ class Admitter:
     async def admit_batch(
         self, group_id: str, log_ids: Sequence[UUID], answers: Mapping[UUID, JudgeAnswer] | None = None
     ) -> BatchResult:
-        """Lease the pending rows among these and settle them, but for those that a judge must see first.
+        """Lease the pending rows among these and settle them, except those that a judge must see first.
 
         ``answers`` has what the judge said of rows that came before as ``to_judge``.
         """

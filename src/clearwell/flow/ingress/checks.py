@@ -321,7 +321,7 @@ def _shorten(text: str) -> str:
 
 
 def check_self_consistency(judgement: Judgement | None, settings: Settings) -> Verdict:
-    """What the judge found; without a judge, that nobody looked."""
+    """Return the verdict of the judge; without a judge, one that says that the text was not checked."""
     if judgement is None:
         if settings.require_self_consistency:
             return Verdict(

@@ -150,7 +150,7 @@ class Repeat:
 def measure_repeat(
     text: str, recalled: Mapping[UUID, str], comparison: StatementComparison, *, threshold: float, talk: int
 ) -> Repeat:
-    """Sentence by sentence: what stands in a recalled memory, but for small talk around it."""
+    """Sentence by sentence: what stands in a recalled memory, except small talk around it."""
     near = {} if len(text) > LONGEST else _find_near(text, recalled)
     sentences = _sentences(text) if near else []
     if not near or len(sentences) > MAX_SENTENCES:

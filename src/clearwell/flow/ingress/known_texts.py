@@ -80,7 +80,7 @@ class KnownTextReader:
         return await self._working.entries(group_id)
 
     async def gather(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> AdmissionEvidence:
-        """Read from the database what bears on a candidate, but for tombstones.
+        """Read from the database what bears on a candidate, except tombstones.
 
         This needs connections of its own, so it must not be awaited inside a transaction: in a small pool, or with
         many transactions at once, both would wait for a connection that neither gives back.
@@ -196,7 +196,7 @@ class KnownTextReader:
         return list(self._neighbours.relate(texts, found, whole))
 
     async def _read_recalled_texts(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> dict[UUID, str]:
-        """The texts of what this agent, or nobody in particular, was given by retrieval."""
+        """Return the texts that retrieval gave to this agent, or to a caller that named no agent."""
         capture = candidate.capture
         ids = await self._recalls.find_recalled(capture.group_id, agent_id=capture.agent_id) | set(candidate.own.cited)
         return await self._read_texts(capture.group_id, sorted(ids - {capture.id}), live, agent_id=capture.agent_id)

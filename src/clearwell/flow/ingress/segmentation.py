@@ -1,4 +1,4 @@
-"""The statements of outputs: made at admission, and made anew by the worker when the segmenter or the model changes.
+"""The statements of outputs: made at admission, and made again by the worker when the segmenter or the model changes.
 
 An output is segmented as it was captured, so that the places of its statements hold for the stored text. What stands
 between fences and is the memory that the fence names is a quotation, not a statement of the output.
@@ -33,10 +33,10 @@ MAX_VECTORS: Final = 40
 """How many statements of an output get vectors: the first ones. Of 1,738 outputs of real agents and of council meetings
 none has more than 28; English reports have about 25 in 3,000 characters."""
 SEVERAL: Final = 2
-"""An output of so many statements is compared statement by statement."""
+"""An output of this many statements is compared statement by statement."""
 SHORT: Final = 3
-"""An output of at most so many statements also has a vector of the whole text, which finds more than the mean of theirs
-(`python -m bench hot`). For a longer one it would cost as much as all of them."""
+"""An output of at most this many statements also has a vector of the whole text, which finds more than the mean of
+theirs (`python -m bench hot`). For a longer one it would cost as much as all of them."""
 WHOLE: Final = -1
 """Stands for the whole text among the numbers of statements."""
 OUTPUTS_AT_ONCE: Final = 50
@@ -238,7 +238,7 @@ class StatementUpdater:
         )
 
     def _find_due(self, capture: Capture) -> datetime | None:
-        """When the model is to be asked about an output that was segmented anew."""
+        """When the model is to be asked about an output that was segmented again."""
         now = self._clock.now()
         recent = capture.created_at >= now - ASKED_ANEW
         return now if recent and awaits_model(capture.node_type, self._settings) else None

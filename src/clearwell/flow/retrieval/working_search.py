@@ -20,7 +20,7 @@ from clearwell.ports import Embedder, Fusion, QueryTerms, WorkingStore
 from clearwell.records import Explanation, Parts, Scope, SearchFilter, Vector, WorkingEntry
 
 MAX_TERMS: Final = 12
-"""A long query, such as a proposal, is answered by an entry with the words of a part of it: so many are enough."""
+"""A long query, such as a proposal, is answered by an entry with the words of a part of it: this many are enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,8 @@ from clearwell.stores.postgres.connection import Params, PooledConnection, SqlSt
 from clearwell.stores.postgres.queries import query
 
 IDLE_FACTOR: Final = 2
-"""The server ends a transaction that does nothing for so many times the limit of a statement: its client is cut off or
-stopped, and others wait for its locks."""
+"""The server ends a transaction that does nothing for this many times the limit of a statement: its client is cut off
+or stopped, and others wait for its locks."""
 
 
 class Role(StrEnum):

@@ -30,7 +30,7 @@ RETRY_AFTER: Final = timedelta(hours=1)
 VECTOR_CANDIDATES: Final = 400
 """How many chunks a search takes from the vector index."""
 WORD_CANDIDATES: Final = 2000
-"""Words of the query are looked up, rarest first, while they add at most so many chunks; the rarest one always is."""
+"""Words of the query are looked up, rarest first, while they add at most this many chunks; the rarest one always is."""
 REFRESH_SECONDS: Final = 15.0
 
 log = structlog.get_logger(__name__)

@@ -292,7 +292,7 @@ SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.con
     (SELECT s.entry_id FROM sightings s WHERE s.group_id = q.group_id AND s.log_id = q.id LIMIT 1) AS sighting_of
 
 -- part: quarantine_window
--- So many of the newest outputs, by the filters that have an index.
+-- This many of the newest outputs, by the filters that have an index.
 SELECT q.* FROM quarantine_logs q
 WHERE q.group_id = %(group_id)s
     AND (%(before)s::uuid IS NULL OR (q.created_at, q.id) < (%(before_at)s::timestamptz, %(before)s))
@@ -459,7 +459,7 @@ SELECT group_id FROM indexed_groups WHERE tokenizer_version <> %(tokenizer_versi
 
 -- name: enter_for_scan
 -- As enter, for a search that compares every row of the group. One generic plan, always by the group's index: planning
--- each search anew costs as much as scanning a small group.
+-- each search again costs as much as scanning a small group.
 SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group_id)s, true),
     set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)
 
@@ -1185,7 +1185,7 @@ ORDER BY a.log_id LIMIT %(limit)s
 
 -- name: digest_statements
 -- Claims and decisions of rows that no insight is based on, with their vectors of one model. By their places, since
--- numbers change when an output is segmented anew.
+-- numbers change when an output is segmented again.
 SELECT s.log_id, s.number, s.span_start, s.span_end, s.kind, s.headings, s.lead_in,
     CASE WHEN s.model = %(model)s THEN s.model END AS model, CASE WHEN s.model = %(model)s THEN s.embedding END AS embedding
 FROM statements s WHERE s.group_id = %(group_id)s AND s.log_id = ANY(%(ids)s) AND s.kind IN ('claim', 'decision')

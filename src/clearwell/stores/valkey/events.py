@@ -104,5 +104,5 @@ def _decode_event(group_id: str, entry_id: bytes, fields: dict[bytes, bytes]) ->
             data=found["data"],
         )
     except (ValueError, KeyError, TypeError):
-        log.warning("unreadable event skipped", group=group_id)
+        log.warning("unreadable event skipped", group_id=group_id)
         return None

@@ -21,7 +21,7 @@ from clearwell.views.audit import AuditEventView
 from clearwell.vocabulary import AuditAction
 
 MAX_IDS = 5
-"""So many ids of a list are shown; the rest is counted."""
+"""This many ids of a list are shown; the rest is counted."""
 PAGES = {"memory": "memories", "quarantine": "quarantine", "insight": "review"}
 """The page of what a subject names."""
 LINKED = {"memories": "memory", "supersedes": "memory", "others": "insight", "assigned_from": "quarantine"}

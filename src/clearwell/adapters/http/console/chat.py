@@ -31,11 +31,11 @@ from clearwell.vocabulary import Label, MemoryState, SegmentKind
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 NEWEST = 200
-"""Sessions are found among so many of the newest outputs; an older one is opened by its name."""
+"""Sessions are found among this many of the newest outputs; an older one is opened by its name."""
 PAGE, PAGE_CHARS = 60, 40_000
-"""So many messages are shown at once, and so many characters: rendering long ones takes time."""
+"""This many messages are shown at once, and this many characters: rendering long ones takes time."""
 MAX_GIVEN = 200
-"""So many memories that the messages of a page were given are looked up."""
+"""This many memories that the messages of a page were given are looked up."""
 STEP = "step"
 """Outputs whose metadata name the same step are shown side by side."""
 TOPIC = ("topic", "question")

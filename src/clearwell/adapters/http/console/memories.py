@@ -28,7 +28,7 @@ router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 PAGE = 30
 EVERY = "all"
 MAX_VERSIONS = 20
-"""So many later and so many earlier versions of a memory are shown."""
+"""This many later and this many earlier versions of a memory are shown."""
 
 
 class MemoryFilters(Filters):

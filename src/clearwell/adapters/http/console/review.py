@@ -32,7 +32,7 @@ router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 SNOOZE_DAYS = (1, 7, 30)
 MAX_QUOTED, FIRST_WORDS = 120, 48
-"""So many characters name an insight in an explanation, and in the message on a decision."""
+"""This many characters name an insight in an explanation, and in the message on a decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 Done = Literal["promoted", "removed", "undone"]
 MAX_PROMOTED = 200
-"""So many of the newest promotions are compared with the entries."""
+"""This many of the newest promotions are compared with the entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
