@@ -277,10 +277,17 @@ def raised_codes() -> set[tuple[str, str]]:
     for path in SOURCE.rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in classes and call.args:
-                first = call.args[0]
-                if isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value in catalogue():
-                    found.add((first.value, call.func.id))
+                found |= {(one, call.func.id) for one in codes_in(call.args[0]) if one in catalogue()}
     return found
+
+
+def codes_in(argument: ast.expr) -> Iterator[str]:
+    """The code that an error is raised with, or both where a condition decides."""
+    if isinstance(argument, ast.IfExp):
+        yield from codes_in(argument.body)
+        yield from codes_in(argument.orelse)
+    elif isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+        yield argument.value
 
 
 def status_of(name: str) -> str:

@@ -282,6 +282,16 @@ async def test_a_forgotten_value_is_not_promoted_as_metadata_or_author(
     assert traces(settings) == []
 
 
+async def test_a_person_admits_no_forgotten_value(clearwell: Clearwell) -> None:
+    memory = memory_of(clearwell)
+    row = (await memory.capture(said(SECRET), wait=True)).id
+    await forget(clearwell, log_id=row)
+    again = await memory.capture(said(SECRET), wait=True)
+    assert again.admission is Admission.REFUSED
+    with pytest.raises(Conflict, match="forgotten and cannot be admitted"):
+        await memory.admit_refused(again.id, group="g")
+
+
 async def test_an_output_with_the_text_in_its_metadata_is_a_copy(clearwell: Clearwell, settings: Settings) -> None:
     memory = memory_of(clearwell)
     row = (await memory.capture(said(SECRET), wait=True)).id

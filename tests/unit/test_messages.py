@@ -80,11 +80,15 @@ def test_a_counted_word_has_two_forms(code: str) -> None:
 
 @dataclass(frozen=True)
 class Use:
-    """A code written out in the source, and what it is filled in with: None where that cannot be read off."""
+    """A code written out in the source, what it is filled in with, and the error or function that it is passed to.
+
+    ``given`` is None where that cannot be read off.
+    """
 
     code: str
     place: str
     given: frozenset[str] | None
+    maker: str = ""
 
 
 def is_error(kind: object) -> bool:
@@ -109,11 +113,20 @@ def uses_in(path: Path) -> Iterator[Use]:
         if not isinstance(node, ast.Call) or not node.args:
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        code = node.args[0]
-        if name in MAKERS and isinstance(code, ast.Constant) and isinstance(code.value, str):
+        if name in MAKERS:
             names = [keyword.arg for keyword in node.keywords]
             given = None if None in names else frozenset(name for name in names if name) | {"limit"}
-            yield Use(code.value, f"{path.relative_to(SOURCE)}:{node.lineno}", given)
+            for code in codes_in(node.args[0]):
+                yield Use(code, f"{path.relative_to(SOURCE)}:{node.lineno}", given, maker=name)
+
+
+def codes_in(argument: ast.expr) -> Iterator[str]:
+    """The code that is written out, or both where a condition decides."""
+    if isinstance(argument, ast.IfExp):
+        yield from codes_in(argument.body)
+        yield from codes_in(argument.orelse)
+    elif isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+        yield argument.value
 
 
 @cache

@@ -54,6 +54,7 @@ from clearwell.records import (
     Outcome,
     QuarantineRow,
     Tombstone,
+    TombstoneKind,
     Vector,
     Verdict,
     WorkingEntry,
@@ -153,7 +154,7 @@ class Admitter:
     async def override_refusal(self, row: QuarantineRow, verdict: Verdict, event: AuditEvent) -> bool:
         """Admit a refused row at a person's request, and record the event. Returns False if it is no longer refused.
 
-        The row keeps its verdicts and flags. Raises Conflict if a tombstone rejects its text.
+        The row keeps its verdicts and flags. Raises Conflict if its text was rejected or forgotten.
         """
         capture = row.capture
         candidate = Candidate(
@@ -170,7 +171,11 @@ class Admitter:
         async with self._admissions.open(capture.group_id, []) as batch:
             standing, _ = await batch.look_up(capture.group_id, hashes)
             if standing is not None:
-                raise Conflict("row_tombstoned", id=capture.id, tombstone=standing.id)
+                raise Conflict(
+                    "row_forgotten" if standing.kind is TombstoneKind.FORGOTTEN else "row_rejected",
+                    id=capture.id,
+                    tombstone=standing.id,
+                )
             admitted = await batch.override(settled, event=event)
             if admitted:
                 await self._working.push(self._make_entry(candidate, settled))

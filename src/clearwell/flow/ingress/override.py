@@ -47,7 +47,7 @@ class RefusalOverride:
     ) -> CaptureReceipt:
         """Admit a refused output. It keeps its verdicts, and gets one that names the person and the reason.
 
-        Raises NotFound, and Conflict if it is not refused or if its text is rejected by a tombstone.
+        Raises NotFound, and Conflict if it is not refused or if its text was rejected or forgotten.
         """
         await self._gate.require_person(by, group_id, f"admit quarantine {log_id}")
         reason = limits.require_reason(reason)
@@ -72,6 +72,8 @@ def _require_refused(row: QuarantineRow) -> None:
         raise Conflict("row_admitted", id=row.capture.id)
     if row.admission is Admission.PENDING:
         raise Conflict("row_pending", id=row.capture.id)
+    if not row.capture.content:
+        raise Conflict("row_forgotten", id=row.capture.id)
 
 
 def _make_verdict(by: Principal, reason: str | None) -> Verdict:

@@ -184,7 +184,7 @@ class KnownPromotions:
         tombstone = next(iter(standing), None)
         if tombstone is not None:
             raise Conflict(
-                f"promotion_{tombstone.kind}",
+                "promotion_forgotten" if tombstone.kind is TombstoneKind.FORGOTTEN else "promotion_rejected",
                 current={"tombstone_id": str(tombstone.id), "made_at": tombstone.made_at.isoformat()},
                 reason=tombstone.reason,
                 at=f"{tombstone.made_at:%Y-%m-%d}",

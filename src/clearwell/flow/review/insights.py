@@ -58,9 +58,8 @@ async def require_open(transaction: DecisionTransaction, insight: Insight) -> No
     """Raise if an insight has been decided on; that decision must be undone first."""
     if insight.state in OPEN:
         return
-    code = "insight_merged" if insight.state is InsightState.MERGED else "insight_decided"
     raise Conflict(
-        code,
+        "insight_merged" if insight.state is InsightState.MERGED else "insight_decided",
         current=await describe_status(transaction, insight),
         id=insight.id,
         state=name_state(insight),

@@ -131,8 +131,8 @@ async def requeue(
     tags=[QUARANTINE],
     summary="Admit an output that was refused",
     description="A person admits it to working memory in one step. It keeps its verdicts and flags, and gets a "
-    "verdict with the name of the person and the reason. 409 if it was not refused, or if its text "
-    "was rejected or forgotten: lift the tombstone first. group_id is optional. Requires the scope "
+    "verdict with the name of the person and the reason. 409 if it was not refused, if its text "
+    "was rejected (lift the tombstone first), or if it was forgotten. group_id is optional. Requires the scope "
     "review.",
     response_description="The output is in working memory.",
     responses=openapi.problems(*openapi.WRITES, 404),
