@@ -13,6 +13,7 @@ from clearwell.messages import Language, catalogue
 from clearwell.service import MemoryManager
 from clearwell.views.audit import AuditEventView
 from clearwell.vocabulary import AuditAction
+from tests.unit.test_messages import find_uses
 
 ID, OTHER = "01a1ed50-9e3c-737e-9401-3dcb2f67a772", "01a1ed50-9e17-71b0-a0c6-9ee6277b3ce4"
 
@@ -81,6 +82,13 @@ def test_a_refusal_names_what_was_attempted() -> None:
     )
     assert write("refused", "decide on 3 insights", "zh")[1] == "批量作出决定 3"
     assert write("refused", f"paint {ID}", why="painted")[1:] == ("paint 2f67a772", {"reason": "painted"})
+
+
+def test_every_refusal_that_is_recorded_has_a_sentence() -> None:
+    refusals = [use for use in find_uses() if use.maker in {"Conflict", "NotAllowed", "Unauthenticated"}]
+    recorded = {use.code for use in refusals if use.place.startswith(("flow", "stores", "adapters/http"))}
+    sentences = {code.removeprefix("console_refusal_") for code in catalogue() if code.startswith("console_refusal_")}
+    assert recorded == sentences
 
 
 @pytest.mark.parametrize("facade", [MemoryManager, ReviewService])
