@@ -7,11 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.adapters.http.console.audit_lines import LineWriter, name_action
+from clearwell.adapters.http.console.audit_lines import LineWriter
 from clearwell.flow.review.service import ReviewService
-from clearwell.messages import Language, catalogue
+from clearwell.messages import LANGUAGES, Language, catalogue
 from clearwell.service import MemoryManager
-from clearwell.views.audit import AuditEventView
+from clearwell.views.audit import AuditEventView, find_action, name_action
 from clearwell.vocabulary import AuditAction
 from tests.unit.test_messages import find_uses
 
@@ -33,7 +33,13 @@ def test_every_action_has_a_name(action: AuditAction) -> None:
 
 
 def test_an_action_of_another_version_is_shown_as_recorded() -> None:
-    assert name_action("paint it", "zh") == "paint it"
+    assert name_action("paint it", "zh") == find_action("paint it") == "paint it"
+
+
+@pytest.mark.parametrize("action", AuditAction)
+def test_an_action_is_found_by_its_name_in_either_language(action: AuditAction) -> None:
+    assert {find_action(name_action(action, language)) for language in LANGUAGES} == {action}
+    assert find_action(action) == action
 
 
 def test_an_event_is_said_in_the_language_of_the_reader() -> None:

@@ -9,12 +9,25 @@ from uuid import UUID
 
 from pydantic import Field, JsonValue, RootModel
 
+from clearwell.messages import LANGUAGES, Language, catalogue, say
 from clearwell.views.view import View
-from clearwell.vocabulary import AuditFault, AuditWarning
+from clearwell.vocabulary import AuditAction, AuditFault, AuditWarning
 
 if TYPE_CHECKING:
     from clearwell.flow.audit.acceptance import AcceptedTrail
     from clearwell.records import AuditEvent, AuditFinding, AuditHead, AuditReport
+
+
+def name_action(action: str, language: Language) -> str:
+    """An action in words. One of another version of Clearwell, which has none here, is shown as it was recorded."""
+    code = f"audit_action_{action.replace(' ', '_')}"
+    return say(code, language) if code in catalogue() else action
+
+
+def find_action(name: str) -> str:
+    """The code of an action that is given in words of either language. Anything else is returned as it is."""
+    codes = {name_action(action, language): action.value for action in AuditAction for language in LANGUAGES}
+    return codes.get(name, name)
 
 
 class AuditEventView(View):

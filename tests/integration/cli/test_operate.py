@@ -110,7 +110,7 @@ def test_the_audit_is_listed_and_verified(program: Program, tmp_path: Path) -> N
         ("refused", "create"),
     ]
     assert listed[1]["actor"].endswith("/agent")
-    assert "create key" in program.chinese().good("audit", "list", "--action", "refused").out
+    assert "create key" in program.chinese().good("audit", "list", "--action", "拒绝").out
     head = tmp_path / "head.json"
     assert "Seal 1 was written" in program.good("audit", "head", "--file", str(head)).out
     assert "The trail is intact: 2 events" in program.good("audit", "verify", "--head", str(head)).out

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clearwell.flow.audit.acceptance import AcceptedTrail
+    from clearwell.messages import Language
     from clearwell.records import Principal
     from clearwell.settings import Settings
     from clearwell.views.audit import AuditEventView, AuditReportView
@@ -40,7 +41,7 @@ AuditGroup = Annotated[
 def show_all(
     group: AuditGroup = None,
     actor: Annotated[str | None, typer.Option("--actor", help="Only those of this key, person or job.")] = None,
-    action: Annotated[str | None, typer.Option("--action", help="Only this action, such as refused.")] = None,
+    action: Annotated[str | None, typer.Option("--action", help="Only this action, as the list names it.")] = None,
     since: Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only those from this time on.")] = None,
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only those before this time.")] = None,
     before: Annotated[
@@ -50,10 +51,12 @@ def show_all(
     as_json: AsJson = False,
 ) -> None:
     """List audit events, newest first."""
+    from clearwell.views.audit import find_action
+
     settings, terminal = start()
     filters: dict[str, Any] = {
         "actor": actor,
-        "action": action,
+        "action": None if action is None else find_action(action),
         "since": check_time(since, "--since"),
         "until": check_time(until, "--until"),
         "before": None if before is None else parse_id(before, "audit_event_not_found"),
@@ -67,7 +70,7 @@ def show_all(
         terminal.tell("cli_audit_none")
         return
     headings = ["cli_head_when", "cli_head_made_by", "cli_head_action", "cli_head_subject", "cli_head_detail"]
-    terminal.table(headings, [_row(event) for event in page.events])
+    terminal.table(headings, [_row(event, terminal.language) for event in page.events])
     if page.next is not None:
         terminal.tell("cli_audit_more", id=str(page.next))
 
@@ -194,12 +197,14 @@ def _show_warnings(report: AuditReportView, terminal: Terminal) -> None:
         terminal.warn(f"audit_warning_{warning}", at=at)
 
 
-def _row(event: AuditEventView) -> list[str]:
+def _row(event: AuditEventView, language: Language) -> list[str]:
+    from clearwell.views.audit import name_action
+
     detail = " ".join(f"{name}={_write(value)}" for name, value in event.detail.items()) or "–"
     return [
         f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}",
         escape_hidden(event.actor_name),
-        escape_hidden(event.action),
+        escape_hidden(name_action(event.action, language)),
         shorten(shorten_ids(escape_hidden(event.subject)), SUBJECT_WIDTH),
         shorten(shorten_ids(escape_hidden(detail)), DETAIL_WIDTH),
     ]

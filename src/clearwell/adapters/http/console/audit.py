@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
-from clearwell.adapters.http.console.audit_lines import LineWriter, name_action
+from clearwell.adapters.http.console.audit_lines import LineWriter
 from clearwell.adapters.http.console.fields import Filters, Optional, end_of, start_of
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
 from clearwell.records import AuditFilter
-from clearwell.views.audit import AuditPageView, AuditReportView
+from clearwell.views.audit import AuditPageView, AuditReportView, name_action
 from clearwell.vocabulary import AuditAction
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)

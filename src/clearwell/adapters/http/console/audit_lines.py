@@ -17,7 +17,7 @@ from clearwell.adapters.http.console.markdown import show_plain
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.messages import Language, catalogue, say
 from clearwell.text.short_ids import shorten_id, shorten_ids
-from clearwell.views.audit import AuditEventView
+from clearwell.views.audit import AuditEventView, name_action
 from clearwell.vocabulary import AuditAction
 
 MAX_IDS = 5
@@ -150,12 +150,6 @@ class LineWriter:
     def _say_or(self, code: str, name: str, **params: object) -> str:
         """What a code says, or the name if there is no such sentence."""
         return self._say(code, **params) if code in catalogue() else name
-
-
-def name_action(action: str, language: Language) -> str:
-    """An action in words. One of another version of Clearwell, which has none here, is shown as it was recorded."""
-    code = f"audit_action_{action.replace(' ', '_')}"
-    return say(code, language) if code in catalogue() else action
 
 
 def _address(group: str, kind: str, found: UUID) -> str:
