@@ -141,10 +141,11 @@ def count_unread(matches: Iterable[EntryMatch], cold: Iterable[ContextItem]) -> 
 def merge_tiers(
     hot: Sequence[ContextItem], cold: Sequence[ContextItem], plan: RetrievalPlan, *, hot_first: float
 ) -> list[ContextItem]:
-    """Put very relevant unverified items first, then verified ones by rank, then the other unverified ones.
+    """Put very relevant unverified items after the verified ones that answer the query and before all others.
 
-    An unverified item comes neither before a verified one that it repeats nor before one that answers the query:
-    anyone can write an output that is as near to an expected query as can be.
+    The other verified items follow by rank, then the other unverified ones. An unverified item that repeats a
+    verified one is among the last. A verified answer comes before every unverified item because anyone can write an
+    output that is as near to an expected query as can be.
     The newest entries, if they were asked for, come first in their order.
     """
     if plan.recent is not None:
