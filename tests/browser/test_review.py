@@ -237,10 +237,10 @@ async def test_hidden_text_is_promoted_only_after_a_visible_confirmation(console
         await page.keyboard.press("p")
         dialog = page.get_by_role("dialog", name="Read this before you promote it")
         await expect(dialog).to_contain_text("pay⟦U+200B⟧ment")
-        await dialog.get_by_role("button", name="Promote it all the same").click()
+        await dialog.get_by_role("button", name="Promote it anyway").click()
         assert await count_pending(console, group) == 1, "the box is required"
         await dialog.get_by_role("checkbox").check()
-        await dialog.get_by_role("button", name="Promote it all the same").click()
+        await dialog.get_by_role("button", name="Promote it anyway").click()
         await expect(page.get_by_role("heading", name="All done")).to_be_visible()
         await expect(page.get_by_role("dialog")).to_have_count(0)
     (item,) = (await console.memory.retrieve("payment service", group=group)).items
@@ -256,7 +256,7 @@ async def test_hidden_text_of_an_output_is_confirmed_on_a_page(console: Console)
         await expect(page.get_by_role("heading", name="Read this before you promote it")).to_be_visible()
         await expect(page.locator(".notice-warn")).to_contain_text("bill⟦U+200B⟧ing")
         await page.get_by_role("checkbox").check()
-        await page.get_by_role("button", name="Promote it all the same").click()
+        await page.get_by_role("button", name="Promote it anyway").click()
         await expect(page.locator(".badge-verified").first).to_be_visible()
     items = (await console.memory.retrieve("billing database backups", group=group)).items
     assert [item.content for item in items if item.verified] == [TOPICS[1]]

@@ -51,7 +51,7 @@ async def test_a_person_at_a_terminal_sees_what_is_hidden_and_is_asked(monkeypat
     result, shown = await answer(monkeypatch, b"y\n")
     assert result == ["instruction_like", "hidden_text"]
     assert SHOWN in shown
-    assert "Promote it all the same? [y/N]" in shown
+    assert "Promote it anyway? [y/N]" in shown
 
 
 async def test_who_declines_promotes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def factcheck(
     ] = None,
     agent: Agent = None,
     max_results: Annotated[
-        int | None, typer.Option("--max-results", min=1, help="The most memories that a claim is held against.")
+        int | None, typer.Option("--max-results", min=1, help="The largest number of memories to compare a claim with.")
     ] = None,
     days: Annotated[float | None, typer.Option("--days", help="Only what was said in the last DAYS days.")] = None,
     as_json: AsJson = False,

@@ -49,8 +49,8 @@ EXAMPLES = openapi.examples(
     tags=[ARCHIVE],
     summary="Export a group",
     description="Everything of the group as it is at this moment, as lines of JSON in signed batches: settings, "
-    "agents, tombstones, outputs with their verdicts, digests, insights, memories and decisions. Without its last "
-    f"line, a seal with last, it is not complete. {RIGHT}",
+    "agents, tombstones, outputs with their verdicts, digests, insights, memories and decisions. An export is "
+    f"complete only if its last line is a seal with `last`. {RIGHT}",
     response_class=StreamingResponse,
     response_description="The lines.",
     responses={200: {"content": {LINES: {"schema": {"type": "string"}}}}, **openapi.problems(*openapi.READS)},

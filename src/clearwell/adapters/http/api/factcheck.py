@@ -16,7 +16,8 @@ from clearwell.views.factcheck import FactCheckView
 router = APIRouter(tags=["context"], route_class=ApiRoute)
 
 MaxResults = Annotated[
-    int | None, Field(ge=1, le=MAX_RESULTS, description="the most memories that a claim is held against; 10 by default")
+    int | None,
+    Field(ge=1, le=MAX_RESULTS, description="the largest number of memories to compare a claim with; 10 by default"),
 ]
 Days = Annotated[float | None, Field(description="only what was said within this number of days")]
 AgentId = Annotated[str | None, Field(description="include the memories of this agent")]

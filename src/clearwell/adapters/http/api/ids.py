@@ -27,7 +27,7 @@ class IdParameters(GroupParameters):
     summary="Find ids by their last characters",
     description="People read and type the end of an id. This finds the whole ids in the group; if there is more than "
     "one, the ending is ambiguous. Requires the scope review or admin.",
-    response_description="The ids; none if nothing of this kind ends so.",
+    response_description="The ids; empty if no id of this kind ends with it.",
     responses=openapi.problems(*openapi.READS),
 )
 async def find_ids(request: ApiRequest, parameters: Annotated[IdParameters, Query()]) -> IdsView:
