@@ -51,7 +51,9 @@ async def test_a_question_is_asked_by_keys_and_a_missing_one_is_named(console: C
         await expect(page.get_by_role("alert")).to_have_count(0)
         await question.press("Control+Enter")
         await expect(page.locator(".records .record")).to_have_count(2)
-        await expect(page.get_by_text("The order does not follow scores alone: verified items that answer")).to_be_visible()
+        await expect(
+            page.get_by_text("The order does not follow scores alone: verified items that answer")
+        ).to_be_visible()
         await page.goto(f"/g/{group}/playground?q=+&tier=cold")
         await expect(page.get_by_role("alert")).to_have_text("Type a question.")
 

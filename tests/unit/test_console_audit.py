@@ -10,6 +10,7 @@ import pytest
 from clearwell.adapters.http.console.audit_lines import LineWriter
 from clearwell.flow.review.service import ReviewService
 from clearwell.messages import LANGUAGES, Language, catalogue
+from clearwell.records import ErasurePlan
 from clearwell.service import MemoryManager
 from clearwell.views.audit import AuditEventView, find_action, name_action
 from clearwell.vocabulary import AuditAction
@@ -63,6 +64,10 @@ def test_a_change_and_what_was_erased_are_said_in_words() -> None:
     _, _, fields = write("forget", "session", counts={"insights": 1, "memories": 2})
     assert fields == {"erased": "1 insight · 2 memories, with chunks and terms"}
     assert write("make digest", "digest", "zh", rows=8)[2] == {"读取的产出数": "8"}
+
+
+def test_every_kind_of_erased_things_has_a_sentence() -> None:
+    assert {f"erased_{kind}" for kind in ErasurePlan().counts} == {code for code in catalogue() if "erased_" in code}
 
 
 def test_long_lists_are_counted_and_hostile_names_escaped() -> None:

@@ -69,7 +69,7 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
     assert served.good("working", "rebuild", "--json").json == {"groups": {"g": 1}}
     told = served.chinese().good("explain", flagged, "-g", "g").out
     assert "工作记忆  已不在：由人移除" in told
-    assert "隐藏字符 含有不可见字符，或被标记隐藏的文字。" in " ".join(told.split())
+    assert "隐藏字符 含有读者看不见的字符或文字。" in " ".join(told.split())
     assert "已验证⟦U+200B⟧，" in told
     (entry,) = served.good("working", "list", "-g", "g", "--json").json["entries"]
     assert (entry["id"], entry["label_text"], entry["verified"]) == (first, "⚡️ Unverified", False)
@@ -102,7 +102,7 @@ async def test_what_a_program_asks_of_a_dry_run(program: Program) -> None:
         "check", "-g", "g", "--agent", "a1", "--confidence", "0.1", "--json", "-", stdin=HIDDEN
     )
     assert (ran.json["admission"], ran.json["stored"]) == ("refused", False)
-    assert {"flag": "hidden_text", "text": "含有不可见字符，或被标记隐藏的文字。"} in ran.json["flags"]
+    assert {"flag": "hidden_text", "text": "含有读者看不见的字符或文字。"} in ran.json["flags"]
     assert [one["outcome"] for one in ran.json["verdicts"]] == ["fail", *["not_checked"] * 7]
 
 

@@ -26,7 +26,7 @@ async def test_a_dry_run_tells_verdicts_and_flags_in_the_callers_language(http: 
     answer = (await http.post(CHECK, json=plain, headers={"Accept-Language": "zh"})).json()
     assert answer["admission"] == "admitted"
     assert [one["check"] for one in answer["verdicts"]] == CHECKS
-    assert {"flag": "hidden_text", "text": "含有不可见字符，或被标记隐藏的文字。"} in answer["flags"]
+    assert {"flag": "hidden_text", "text": "含有读者看不见的字符或文字。"} in answer["flags"]
     assert answer["verdicts"][-1]["reason"] == "未检查：没有配置评审模型。"
     rows = (await http.get(QUARANTINE, params={"group_id": group})).json()["rows"]
     assert rows == []

@@ -46,7 +46,7 @@ async def promote_seen(
         needed, shown = refusal.current.get("acknowledge"), refusal.current.get("shown")
         flags = [str(flag) for flag in needed] if isinstance(needed, list) else []
         for flag in flags:
-            terminal.warn(f"cli_acknowledge_{flag}")
+            terminal.warn("cli_acknowledge_seen", what=terminal.words(f"trait_{flag}"))
         for place in shown if isinstance(shown, list) else ():
             terminal.block(str(place), indent=4)
         if not typer.confirm(make_visible(terminal.words("cli_acknowledge_ask")), default=False):

@@ -99,7 +99,7 @@ def show_dossier(dossier: DossierView, terminal: Terminal) -> None:
 def _show_whole(summary: str, text: str, terminal: Terminal) -> None:
     """Show what a promotion stores, if it is more than the headline."""
     if text and text != summary:
-        terminal.line("  " + terminal.words("cli_review_whole"))
+        terminal.line("  " + terminal.words("written_whole"))
         terminal.block(escape_hidden(text), indent=4)
 
 

@@ -93,7 +93,9 @@ def _show_preview(preview: ForgetPreviewView, terminal: Terminal) -> None:
         terminal.tell("cli_forget_nothing")
         return
     terminal.tell("cli_forget_listed", things=preview.things, style="bold")
-    terminal.pairs([(terminal.words(f"forget_{kind}"), str(count)) for kind, count in preview.counts.items() if count])
+    for kind, count in preview.counts.items():
+        if count:
+            terminal.line("  " + terminal.words(f"erased_{kind}", count=count))
     for kind, ids in (("outputs", preview.outputs), ("memories", preview.memories)):
         for row_id in ids[:LISTED]:
             terminal.line("  " + terminal.words(f"cli_forget_{kind}", id=row_id))

@@ -51,7 +51,7 @@ def _screen(text: NewMemory, sources: Sequence[str]) -> NewMemory:
         raise Conflict(
             "promotion_unacknowledged",
             current={"acknowledge": missing, "shown": shown},
-            what=Word(f"unacknowledged_{'_and_'.join(missing)}"),
+            what=Word(f"trait_{'_and_'.join(missing)}"),
             shown=" / ".join(shown),
             acknowledge=", ".join(f'"{flag}"' for flag in missing),
         )

@@ -100,7 +100,7 @@ class LineWriter:
         match value:
             case dict():
                 parts = [
-                    self._say_or(f"console_erased_{key}", f"{inner} {key}", count=inner)
+                    self._say_or(f"erased_{key}", f"{inner} {key}", count=inner)
                     for key, inner in value.items()
                     if inner
                 ]
