@@ -1,6 +1,8 @@
 """How the console shows audit events: in words of both languages, with details by name."""
 
+import ast
 import inspect
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -14,7 +16,7 @@ from clearwell.records import ErasurePlan
 from clearwell.service import MemoryManager
 from clearwell.views.audit import AuditEventView, find_action, name_action
 from clearwell.vocabulary import AuditAction
-from tests.unit.test_messages import find_uses
+from tests.unit.test_messages import SOURCE, find_uses
 
 ID, OTHER = "01a1ed50-9e3c-737e-9401-3dcb2f67a772", "01a1ed50-9e17-71b0-a0c6-9ee6277b3ce4"
 
@@ -100,6 +102,24 @@ def test_every_refusal_that_is_recorded_has_a_sentence() -> None:
     recorded = {use.code for use in refusals if use.place.startswith(("flow", "stores", "adapters/http"))}
     sentences = {code.removeprefix("console_refusal_") for code in catalogue() if code.startswith("console_refusal_")}
     assert recorded == sentences
+
+
+REQUIRING = {"operator", "_operator", "require_administrator", "require_operator", "require_person", "require_reviewer"}
+
+
+def find_attempts() -> Iterator[str]:
+    """What the source names where it requires a right: its words, without ids and numbers."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in REQUIRING:
+                named = call.args[-1].values if isinstance(call.args[-1], ast.JoinedStr) else call.args[-1:]
+                yield "".join(str(part.value) for part in named if isinstance(part, ast.Constant))
+
+
+def test_every_attempt_that_is_named_has_a_sentence() -> None:
+    attempts = {"_".join(attempt.split()) for attempt in find_attempts()} - {"", "insight"}
+    assert attempts
+    assert not [attempt for attempt in attempts if f"console_attempt_{attempt}" not in catalogue()]
 
 
 @pytest.mark.parametrize("facade", [MemoryManager, ReviewService])

@@ -56,7 +56,7 @@ def demo(
     from clearwell.adapters.cli.welcome import demo_group
 
     settings, terminal = start()
-    operator(settings, "run the demo")
+    operator(settings, "run demo")
     spoken = _choose_language(language, terminal)
     log_to_stderr(terminal, level=logging.ERROR)
     run(_show_meetings(settings, terminal, group or demo_group(), spoken, scripted=scripted, as_json=as_json))
