@@ -210,9 +210,23 @@ def test_what_stands_behind_the_most_segments_is_left_out() -> None:
         "a\n" * 500_000,
         "|a|b|\n|-|-|\n" + "|c|d|\n" * 50_000,
         "```md\n" * 5_000,
+        "```\n'''x\n\n" + "The gate is open at night.\n\n" * 10_000,
         "_a" * 500_000,
     ],
-    ids=["word", "dots", "stars", "brackets", "links", "quotes", "lists", "lines", "table", "fences", "underscores"],
+    ids=[
+        "word",
+        "dots",
+        "stars",
+        "brackets",
+        "links",
+        "quotes",
+        "lists",
+        "lines",
+        "table",
+        "fences",
+        "open fence",
+        "underscores",
+    ],
 )
 def test_hostile_markdown_is_cut_in_bounded_time(content: str) -> None:
     _assert_whole(content)
@@ -259,3 +273,69 @@ def _assert_whole(content: str) -> None:
 )
 def test_orders_go_on_and_programs_leave_out_verbs(text: str, kinds: list[str]) -> None:
     assert [found.kind for found in segment(text)] == kinds
+
+
+def _nest(indent: str, marker: str, depth: int) -> str:
+    return "\n".join(f"{indent * level}{marker} Valve {level} leaks." for level in range(depth))
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        "> " * 30 + "Valve 1 leaks.",
+        ">" * 5_000 + "Valve 1 leaks.",
+        "- " * 40 + "Valve 1 leaks.",
+        _nest("  ", "-", 60),
+        _nest("\t", "1)", 60),
+    ],
+    ids=["quotations", "many quotations", "one line", "lists", "tabs"],
+)
+def test_no_nesting_is_too_deep_to_be_read(nested: str) -> None:
+    content = f"{nested}\n\n# Pumps\n\nPump 4 is new."
+    assert len(_statements(content)) == nested.count("leaks") + 1
+    assert segment(content)[-1].headings == ("Pumps",)
+
+
+CUT_CODE = """The gateway logs this:
+
+```python
+def open_gate():
+    \"\"\"Open the gate.
+
+    The gate opens within three seconds.
+    \"\"\"
+    return gate.open()
+
+# The gate is closed at night.
+
+gate = Gate(
+"""
+
+
+def test_code_that_was_cut_off_is_code() -> None:
+    assert [kind for kind, _ in _kinds(CUT_CODE)] == ["structure", "code"]
+
+
+@pytest.mark.parametrize(
+    ("content", "statements"),
+    [
+        (
+            "```\nGET /gate 200\n\nThe office in Lyon closes on 1 August 2026. The staff of twelve moves to Grenoble.",
+            ["The office in Lyon closes on 1 August 2026.", "The staff of twelve moves to Grenoble."],
+        ),
+        (
+            "```python\nx = 1\n\ny = 2\n\n## Result\n\nPump 4 delivers 40 litres a minute.\n\n- Its motor draws 3 kW.",
+            ["Pump 4 delivers 40 litres a minute.", "Its motor draws 3 kW."],
+        ),
+        ("```\nGET /gate 200\r\n\r\n里昂办事处8月1日关闭。", ["里昂办事处8月1日关闭。"]),
+        ("> ```\n> GET /gate 200\n>\n> The office in Lyon closes on Monday.", ["The office in Lyon closes on Monday."]),
+        ("```\nx = 1\n\nThe value is 1.\n\nprint(x)\n\nThe sum is 4.", ["The value is 1.", "The sum is 4."]),
+    ],
+)
+def test_prose_after_a_fence_that_is_never_closed_is_read(content: str, statements: list[str]) -> None:
+    assert _statements(content) == statements
+    assert _kinds(content)[0][0] == "code"
+
+
+def test_a_block_of_white_space_is_no_segment() -> None:
+    assert segment("\t\u3000") == ()

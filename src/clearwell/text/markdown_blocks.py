@@ -1,7 +1,7 @@
 """Parse Markdown into blocks: headings, lines of paragraphs, list items and quotes, code, and rows of tables.
 
 Every block has its position in the text, and the headings and the lead-in above it. Invalid Markdown is read as lines.
-Only what is nested deeper than thirty lists and quotations is left out.
+Nesting has a limit: what is deeper is read as if it were at the limit.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from clearwell.text.kinds import is_code
 from clearwell.text.sentences import find_sentences, strip_span
 
 MAX_LINES: Final = 20_000
@@ -27,13 +28,24 @@ _MARKER: Final = re.compile(
     r"|[（(][一二三四五六七八九十\d]{1,3}[)）]|\(?\d{1,2}[、．]|[一二三四五六七八九十]{1,3}、|[①-⑳]\s*|>)*"
 )
 """The marker before the text of a list item or a quotation."""
+_NESTING: Final = re.compile(r"[ \t]*(?P<last>(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*")
+"""Everything before the text of a line that can open a list or a quotation in another one."""
+_DEEPEST: Final = 24
+"""Columns before the last marker of a line. Each level needs one, so the limit of the parser is not reached."""
 _BOLD_TITLE: Final = re.compile(r"(?:\*\*|__)[^*_\n]{1,120}(?:\*\*|__)[:：]?")
 _CAPITALS_TITLE: Final = re.compile(r"(?:\d+[.)]\s*)?[A-Z][A-Z /&'-]{3,80}:?")
 _CHINESE_TITLE: Final = re.compile(r"\s*[一二三四五六七八九十]{1,3}、[^。！？；，,.!?;\n]{1,24}")
 _TITLE_MARKS: Final = "#=- \t*_:：\n\r"
 _SENTENCE_ENDS: Final = ".!?;,:。！？；，：…"
 _PROSE_FENCES: Final = frozenset({"markdown", "md", "text/markdown"})
+_WIDEST_COLUMN: Final = 4
+"""Columns of a tab."""
 _DEEPEST_FENCE: Final = 2
+_BLANK_LINES: Final = re.compile(r"\n(?:[ \t>]*\r?\n)+")
+_DOCSTRING: Final = re.compile(r"\"{3}|'{3}")
+_PROSE_START: Final = re.compile(r" {0,3}(?:[-*+] |\d{1,3}[.)] |#{2,6} |> ?|\*\*)*[\"“‘「]?[A-Z\u3400-\u9fff]")
+_PROSE_ENDS: Final = tuple(".!?:;。！？：；…")
+_PROSE_WORDS: Final = re.compile(r"[A-Za-z]{2,},? [a-z\d]{2,},? [a-z\d]{1,}|[\u3400-\u9fff]{4}")
 _LONGEST_TITLE: Final = 60
 _WRAPPED: Final = 50
 """A shorter line was not wrapped, so the next one does not continue it."""
@@ -92,7 +104,7 @@ class _BlockReader:
 
     def _parsed_text(self) -> str:
         """Return the text with uniform line ends, because the parser also accepts other characters as such."""
-        lines = (self._text[start:end] for start, end in zip(self._starts, self._ends, strict=True))
+        lines = (_limit_nesting(self._text[start:end]) for start, end in zip(self._starts, self._ends, strict=True))
         return "\n".join(lines).replace("\0", " ")
 
     def _read_token(self, token: Token) -> None:
@@ -146,15 +158,43 @@ class _BlockReader:
             self._headings.append((level, title[:LONGEST_HEADING]))
 
     def _read_fence(self, token: Token) -> None:
+        """Read a fence as code, a Markdown document in it as blocks, and a fence that is never closed by paragraphs."""
         start, end = self._place(token)
         language = token.info.strip().split(" ")[0].casefold()
-        if language not in _PROSE_FENCES or self._depth >= _DEEPEST_FENCE:
-            self._add(BlockType.CODE, start, end)
-            return
         inner_start = self._starts[min(_lines(token)[0] + 1, len(self._starts) - 1)]
         closing = self._text.rfind("\n", inner_start, end)
-        closed = self._text[closing + 1 : end].strip().startswith(token.markup)
-        self._read_inner(inner_start, max(inner_start, closing) if closed else end)
+        closed = self._text[closing + 1 : end].lstrip("> \t").startswith(token.markup)
+        if self._depth >= _DEEPEST_FENCE:
+            self._add(BlockType.CODE, start, end)
+        elif language in _PROSE_FENCES:
+            self._read_inner(inner_start, max(inner_start, closing) if closed else end)
+        elif closed:
+            self._add(BlockType.CODE, start, end)
+        else:
+            self._read_unclosed(start, end)
+
+    def _read_unclosed(self, start: int, end: int) -> None:
+        """Read what follows the mark of a fence that is never closed: code up to the first paragraph that is prose.
+
+        Prose and code may alternate after it.
+        """
+        code_start = read = start
+        in_docstring = False
+        for gap in _BLANK_LINES.finditer(self._text, start, end):
+            in_docstring ^= len(_DOCSTRING.findall(self._text, read, gap.start())) % 2 == 1
+            read = gap.end()
+            following = _BLANK_LINES.search(self._text, gap.end(), end)
+            stop = following.start() if following else end
+            if in_docstring or not _is_prose(self._text[gap.end() : stop]):
+                continue
+            self._add_code(code_start, gap.start())
+            self._read_inner(gap.end(), stop)
+            code_start = stop
+        self._add_code(code_start, end)
+
+    def _add_code(self, start: int, end: int) -> None:
+        for place in strip_span(self._text, start, end):
+            self._add(BlockType.CODE, *place)
 
     def _read_indented(self, token: Token) -> None:
         """Read indented text as code, unless it is a list item that was indented too far."""
@@ -237,6 +277,8 @@ class _BlockReader:
     def _add(
         self, block: BlockType, start: int, end: int, *, lead_in: str | None = None, in_list: bool = False
     ) -> None:
+        if not self._text[start:end].strip():
+            return
         self._blocks.append(
             Block(
                 self._offset + start,
@@ -260,10 +302,31 @@ def _find_lines(text: str) -> tuple[list[int], list[int]]:
     return starts, ends
 
 
+def _limit_nesting(line: str) -> str:
+    """Return a line with at most ``_DEEPEST`` columns before its last marker: the parser skips what is too deep."""
+    nesting = _NESTING.match(line)
+    if nesting is None or nesting.end() <= _DEEPEST // _WIDEST_COLUMN:
+        return line
+    last = nesting.start("last") if nesting["last"] else nesting.end()
+    outer = line[:last].expandtabs(_WIDEST_COLUMN)
+    return line if len(outer) <= _DEEPEST else outer[:_DEEPEST] + line[last:]
+
+
 def _lines(token: Token) -> tuple[int, int]:
     if token.map is None:
         raise ValueError(f"the Markdown token {token.type} has no place")
     return token.map[0], token.map[1]
+
+
+def _is_prose(paragraph: str) -> bool:
+    """Return whether a paragraph after a blank line of code is text: whole sentences, none of its lines code."""
+    lines = paragraph.splitlines()
+    return (
+        paragraph.rstrip(' \t\r\n*_"”」)）').endswith(_PROSE_ENDS)
+        and _PROSE_START.match(paragraph) is not None
+        and _PROSE_WORDS.search(paragraph) is not None
+        and not any(is_code(line.strip()) or _indent(line) >= _WIDEST_COLUMN for line in lines)
+    )
 
 
 def _indent(line: str) -> int:
