@@ -339,3 +339,36 @@ def test_prose_after_a_fence_that_is_never_closed_is_read(content: str, statemen
 
 def test_a_block_of_white_space_is_no_segment() -> None:
     assert segment("\t\u3000") == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "kinds"),
+    [
+        ("because the rota of the crew overlaps", ["fragment"]),
+        ("The pool has 20 connections,\nand the retry limit is 1", ["claim"]),
+        ("- the timeout is 30 s;\n- and the retry limit is 1", ["claim", "claim"]),
+        ("下一步：小陈周五去仓库点货；", ["intention"]),
+        ("TODO: the labels of hall B are missing", ["intention"]),
+        ("# Next\n\n- [x] Ines: pumps ordered on Monday\n- [ ] Tom: bill paid", ["structure", "claim", "intention"]),
+        ("The rota is new.\n\n- Owner: 李娜 (on call until Sunday)\n- Deputy: Tom Ortega", ["claim", "claim", "claim"]),
+        ("Nginx的timeout改成了30s，retry policy是none。", ["claim"]),
+        ("The sign says 小心 at the door of hall B.", ["claim"]),
+        ("[x](y " * 60_000, ["fragment"]),
+        ("My votes: the timetable, yes; the new boat, no.", ["chatter"]),
+        ("第三，会议改到周四，这个安排我赞成。", ["chatter"]),
+        ("第三，会议改到周四。", ["claim"]),
+        ("Unpacking libpump (2.1) ...", ["page"]),
+        ("Could not load the sheet of the survey!", ["page"]),
+        ("Could not load the sheet because the disk is full.", ["claim"]),
+        ("If the door is locked, answer no, otherwise give me the number of the room.", ["instruction"]),
+        ("Keep the pool at twenty connections, otherwise PostgreSQL refuses new sessions.", ["claim"]),
+        ("The columns should be carefully mapped to the fields of the form.", ["instruction"]),
+        ("The revised plan aims to shorten the search for the ledger.", ["intention"]),
+        ("These insights will lead us towards the archives of the port.", ["intention"]),
+        ("This may involve calling the harbour office.", ["intention"]),
+        ("We'll shrink the scans by dropping the margins.", ["intention"]),
+        ("It sounds like you are looking for the ledger of June.", ["chatter"]),
+    ],
+)
+def test_parts_of_sentences_tasks_and_talk_about_plans_have_their_kinds(content: str, kinds: list[str]) -> None:
+    assert [found.kind for found in segment(content)] == kinds

@@ -6,7 +6,7 @@ The rules use the first words of a segment, its content, and the heading and lea
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -21,6 +21,8 @@ _SPEAKER: Final = re.compile(r"\[[^\]\n]{1,80}\]\s*(?:[^:：\n]{1,40}[:：]\s*)?
 _LABEL: Final = re.compile(r"(?P<label>[^:：\n]{1,60})[:：]\s+(?=\S)")
 _PROPERTY: Final = re.compile(r"(?:purpose|goals?|aim|role|function|responsibility|duty|description)$|\S*[_().]\S*$")
 """A label followed by a description that reads like an instruction, such as the name of a function."""
+_NAMED: Final = re.compile(r"[\u3400-\u9fff]{2}|\b[A-Z]\w+ [A-Z]\w+")
+"""A name of two words, or in Chinese."""
 _DASH: Final = re.compile(r"\w\S* [–—] \w")
 _PROTOCOL_MARK: Final = re.compile(r"</?[A-Za-z][^>\n]{0,60}>.{0,40}|[A-Z_]{4,}[.!]?")
 _QUESTION: Final = re.compile(r"[?？][\"'”’)）」』]*$|吗[。”’」』]*$")
@@ -33,6 +35,13 @@ _STATUS: Final = re.compile(
     r"(?:found|detected|available|returned|matched|provided|specified|given)(?: [\w -]{1,60})?[.!]?"
 )
 """A message of a program, without a verb."""
+_PROGRESS: Final = re.compile(r"\w+ing\b.{0,100}(?:\.{3}|…)(?: ?(?:done|ok|\d{1,3} ?%))?[.!]?", re.IGNORECASE)
+_FAILURE: Final = re.compile(r"(?:could not|cannot|unable to|failed to|not able to) [a-z]+ ")
+"""What a program reports, without a subject: what it does, and what failed."""
+_CONJUNCTION: Final = re.compile(r"(?:and|or|but|nor|because|which|whereas)\b(?!.*,)")
+"""The beginning of a clause without its main clause."""
+_TASK: Final = re.compile(r"\[(?P<done>[ xX✓✔])\]\s+")
+"""The box of a task in a list, ticked or not."""
 _CODE_LINE: Final = re.compile(
     r"(?:def|class|import|const|let|var|function|public|private|static|package|struct|fn|async) [\w.*{]+.*$"
     r"|from \S+ import "
@@ -49,6 +58,9 @@ _DIGIT: Final = re.compile(r"\d")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _LONG_WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _LATIN_WORD: Final = re.compile(r"[A-Za-z][!-~]*")
+_CHINESE_END: Final = re.compile(r"[\u3400-\u9fff].*[。！？；]$", re.DOTALL)
+_PARTICLE: Final = re.compile(r"[的了是在为被把将]")
+_PAUSES: Final = ",;: "
 _POINTING: Final = re.compile(
     r"(?:this|these|those|it|its|they|their|he|she|such|both|that (?:is|was)|the (?:same|latter|former))\b"
     r"|[这那该其它他她此]"
@@ -96,6 +108,11 @@ class Passage:
 
 def classify(passage: Passage) -> SegmentKind:
     """Return the kind of a sentence, a line or a row of a table."""
+    task = _TASK.match(passage.text) if passage.in_list else None
+    if task is not None:
+        if not task["done"].strip():
+            return SegmentKind.INTENTION
+        passage = replace(passage, text=passage.text[task.end() :], above="")
     text = passage.text
     if _PROTOCOL_MARK.fullmatch(text):
         return SegmentKind.FRAGMENT
@@ -121,9 +138,9 @@ def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKin
     length = _count_words(bare, chinese)
     if rules.chatter.match(lower) and (length <= rules.longest_chatter or not _is_specific(bare, lower, rules)):
         return SegmentKind.CHATTER
-    if length < (_FEWEST_CHARACTERS if chinese else _FEWEST_WORDS):
+    if not _has_words(bare, chinese) or (not passage.in_list and opens_with_conjunction(bare)):
         return SegmentKind.FRAGMENT
-    if rules.actions.match(lower) or (_STATUS.fullmatch(lower) and not _NAME.search(bare)):
+    if rules.actions.match(lower) or _is_program_message(bare, lower, rules):
         return SegmentKind.PAGE
     if rules.instructions.search(lower) or (not chinese and _tells_to_act(lower, passage)):
         return SegmentKind.CLAIM if _adds_claim(bare, lower, rules) else SegmentKind.INSTRUCTION
@@ -134,6 +151,13 @@ def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKin
     if rules.soft.match(lower) and not _is_specific(bare, lower, rules):
         return SegmentKind.CHATTER
     return _classify_by_context(bare, lower, passage, chinese)
+
+
+def _is_program_message(bare: str, lower: str, rules: _Rules) -> bool:
+    """Return whether a sentence is what programs print: a status, a progress or a failure, without a reason."""
+    if _PROGRESS.fullmatch(bare) or (_STATUS.fullmatch(lower) and not _NAME.search(bare)):
+        return True
+    return _FAILURE.match(lower) is not None and not rules.consequences.search(lower)
 
 
 def _skip_notices(bare: str, rules: _Rules) -> str:
@@ -148,7 +172,8 @@ def _skip_notices(bare: str, rules: _Rules) -> str:
 
 def _adds_claim(bare: str, lower: str, rules: _Rules) -> bool:
     """Return whether an instruction also states a fact: what happens otherwise, or a claim after a semicolon."""
-    if rules.consequences.search(lower):
+    consequence = rules.consequences.search(lower)
+    if consequence and not is_imperative(lower[consequence.end() :].lstrip(_PAUSES)):
         return True
     _, stop, reason = bare.partition("; ")
     return bool(stop) and _classify_sentence(reason, Passage(reason), chinese=False) is SegmentKind.CLAIM
@@ -168,11 +193,11 @@ def _classify_by_context(bare: str, lower: str, passage: Passage, chinese: bool)
 
 
 def _names_property(bare: str, lower: str) -> bool:
-    """Return whether a line without a verb states a property: Weight: 4 kg, Purpose: roll the dice, Hull – sound."""
+    """Return whether a line without a verb states a property: Weight: 4 kg, Owner: Li Na, Hull – sound."""
     label = _LABEL.match(lower)
     if label is None:
         return _DASH.search(bare) is not None
-    return _DIGIT.search(bare) is not None or is_imperative(lower[label.end() :])
+    return bool(_DIGIT.search(bare) or _NAMED.search(bare, label.end())) or is_imperative(lower[label.end() :])
 
 
 def is_code(text: str) -> bool:
@@ -185,6 +210,11 @@ def is_code(text: str) -> bool:
     return not (_PROSE.search(outside) or is_chinese(outside))
 
 
+def opens_with_conjunction(line: str) -> bool:
+    """Return whether a line is a part of the sentence before it: it begins with a conjunction in lower case."""
+    return _CONJUNCTION.match(line) is not None
+
+
 def may_be_claim(text: str) -> bool:
     """Return whether a line can be a claim if the output has no other: a few words that are not small talk."""
     bare = remove_marks(_skip_speaker(text))
@@ -195,7 +225,7 @@ def may_be_claim(text: str) -> bool:
         or _rules("zh" if chinese else "en").chatter.match(bare.lower())
     ):
         return False
-    return _count_words(bare, chinese) >= _FEWEST_WORDS
+    return _has_words(bare, chinese, fewest=_FEWEST_WORDS) and not opens_with_conjunction(bare)
 
 
 def needs_context(bare: str) -> bool:
@@ -218,11 +248,17 @@ def tool_output_pattern() -> re.Pattern[str]:
 
 
 def is_chinese(text: str) -> bool:
-    """Return whether a text is Chinese rather than English: it has at least two Chinese characters per Latin word."""
+    """Return whether a text is Chinese rather than English: it has at least two Chinese characters per Latin word.
+
+    Fewer are enough in a sentence that ends or is joined as Chinese sentences are: Redis 的 maxmemory 是 4GB。
+    """
     if text.isascii():
         return False
     characters = len(_CHINESE.findall(text))
-    return characters > 0 and characters >= 2 * len(_LATIN_WORD.findall(text))
+    others = len(_LATIN_WORD.findall(text))
+    if characters >= 2 * others or characters == 0:
+        return characters > 0
+    return _CHINESE_END.search(text) is not None or (characters >= others and _PARTICLE.search(text) is not None)
 
 
 def _says_something(row: str, chinese: bool) -> bool:
@@ -239,6 +275,14 @@ def _skip_speaker(text: str) -> str:
 
 def _count_words(bare: str, chinese: bool) -> int:
     return len(_CHINESE.findall(bare)) if chinese else len(bare.split())
+
+
+def _has_words(bare: str, chinese: bool, fewest: int = 0) -> bool:
+    """Return whether a line has enough different words for a statement. In Chinese, its characters are counted."""
+    if chinese:
+        different = set(_CHINESE.findall(bare)) | set(_LATIN_WORD.findall(bare))
+        return len(different) >= (fewest or _FEWEST_CHARACTERS)
+    return len(set(bare.split())) >= _FEWEST_WORDS and _WORD.search(bare) is not None
 
 
 def _is_specific(bare: str, lower: str, rules: _Rules) -> bool:

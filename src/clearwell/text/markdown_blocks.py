@@ -13,7 +13,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from clearwell.text.kinds import is_code
+from clearwell.text.kinds import is_code, opens_with_conjunction
 from clearwell.text.sentences import find_sentences, strip_span
 
 MAX_LINES: Final = 20_000
@@ -267,7 +267,9 @@ class _BlockReader:
     def _continues(self, before: tuple[int, int], start: int) -> bool:
         line_start = self._text.rfind("\n", 0, before[1]) + 1
         ended = self._text[before[1] - 1] in ".!?:;。！？：；…"
-        return not ended and before[1] - line_start > _WRAPPED and self._text[start].islower()
+        if ended or not self._text[start].islower():
+            return False
+        return before[1] - line_start > _WRAPPED or opens_with_conjunction(self._text[start : start + _WRAPPED])
 
     def _place(self, token: Token) -> tuple[int, int]:
         first, last = _lines(token)
