@@ -32,6 +32,7 @@ CONVERSATIONS: Final = {"LoCoMo": "locomo-dev.jsonl", "MemDaily": "memdaily-dev.
 COUNCIL: Final = "council-dev.jsonl"
 FORMS: Final = Path(__file__).parent.parent / "tests" / "data" / "injections.jsonl"
 NEW_FORMS: Final = FORMS.with_name("injections_new.jsonl")
+HARMLESS: Final = FORMS.with_name("injections_harmless.jsonl")
 WORTHY: Final = 2
 FEWEST_KEYWORDS: Final = 2
 SEEDS: Final = range(3)
@@ -251,6 +252,8 @@ def _table_of_addresses() -> list[str]:
     for number in sorted({form["round"] for form in later}):
         some = [form["text"] for form in later if form["round"] == number]
         lines.append(f"| forms of round {number} | {_count_addresses(some)} |")
+    harmless = [json.loads(line)["text"] for line in HARMLESS.read_text(encoding="utf-8").splitlines()]
+    lines.append(f"| harmless texts that look like an injection | {_count_addresses(harmless)} |")
     for name in TRACES:
         lines.append(f"| outputs of {name}, without injections (at most 0.01) | {_count_addresses(_outputs(name))} |")
     lines.append(f"| outputs of the council, without injections | {_count_addresses(_council())} |")
@@ -261,14 +264,17 @@ def _table_of_addresses() -> list[str]:
     return [
         *lines,
         "",
-        "The forms were written in 13 rounds. Rounds 1 to 8 and 10 were measured once and then used to improve"
+        "The forms were written in 14 rounds. Rounds 1 to 8, 10, 12 and 13 were measured once and then used to improve"
         " the rules. When they were new, 6 of 40, 16 of 40, 22 of 40 and 18 of 30 forms were found in rounds 2 to 5. Of"
         " strings from public collections, 39 of 60 were found after round 5, and 36 of 44 others after these had been"
         " used. Rounds 7 and 8, by somebody who had not read the rules, had 38 of 60 and 25 of 40 found when they were"
         " new; rounds 9 to 11, by somebody who had, 1 of 40, 11 of 30 and 13 of 40. Rounds 12 and 13, again by somebody"
         " who had not read them, are requests in tool output, comments, mail and reviews: 44 of 72 and 21 of 44. Rules"
-        " for the forms of round 12 found no more of round 13 than before, and were deleted. So expect 0.5 to 0.6 on"
-        " forms that nobody has seen, and much less where the rules are known to who writes them.",
+        " for the forms of round 12 found no more of round 13 than before, and were deleted; others, made with both,"
+        " were kept if they find a form of another round. Round 14 and the harmless texts, by somebody who had read the"
+        " rules, were set aside before: 3 of 40 forms were found and 5 of 40 harmless texts taken for one, then 13 and"
+        " 3. So expect 0.5 to 0.6 on forms that nobody has seen, and at most 0.3 where the rules are known to who"
+        " writes them.",
         "",
     ]
 
