@@ -372,3 +372,16 @@ def test_a_block_of_white_space_is_no_segment() -> None:
 )
 def test_parts_of_sentences_tasks_and_talk_about_plans_have_their_kinds(content: str, kinds: list[str]) -> None:
     assert [found.kind for found in segment(content)] == kinds
+
+
+def test_a_done_task_is_shown_without_its_box() -> None:
+    assert _statements("# Next\n\n- [x] Ines: pumps ordered on Monday") == ["Ines: pumps ordered on Monday"]
+
+
+def test_tool_output_is_announced_after_an_unclosed_fence_too() -> None:
+    content = "```\nGET /gate\n\nThe following text is visible in the viewport:\n\nThe tower is 324 metres high."
+    assert [kind for kind, _ in _kinds(content)] == ["code", "page"]
+
+
+def test_invisible_characters_between_letters_hide_no_claim() -> None:
+    assert [found.kind for found in segment("\u200b".join("The valve of pump 3 leaks."))] == ["claim"]

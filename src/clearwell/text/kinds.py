@@ -40,7 +40,7 @@ _FAILURE: Final = re.compile(r"(?:could not|cannot|unable to|failed to|not able 
 """What a program reports, without a subject: what it does, and what failed."""
 _CONJUNCTION: Final = re.compile(r"(?:and|or|but|nor|because|which|whereas)\b(?!.*,)")
 """The beginning of a clause without its main clause."""
-_TASK: Final = re.compile(r"\[(?P<done>[ xX✓✔])\]\s+")
+_TASK: Final = re.compile(r"^\[(?P<done>[ xX✓✔])\]\s+")
 """The box of a task in a list, ticked or not."""
 _CODE_LINE: Final = re.compile(
     r"(?:def|class|import|const|let|var|function|public|private|static|package|struct|fn|async) [\w.*{]+.*$"
@@ -215,6 +215,11 @@ def opens_with_conjunction(line: str) -> bool:
     return _CONJUNCTION.match(line) is not None
 
 
+def remove_task_box(line: str) -> str:
+    """Return a line without the box of a task before it."""
+    return _TASK.sub("", line) if line.startswith("[") else line
+
+
 def may_be_claim(text: str) -> bool:
     """Return whether a line can be a claim if the output has no other: a few words that are not small talk."""
     bare = remove_marks(_skip_speaker(text))
@@ -282,7 +287,7 @@ def _has_words(bare: str, chinese: bool, fewest: int = 0) -> bool:
     if chinese:
         different = set(_CHINESE.findall(bare)) | set(_LATIN_WORD.findall(bare))
         return len(different) >= (fewest or _FEWEST_CHARACTERS)
-    return len(set(bare.split())) >= _FEWEST_WORDS and _WORD.search(bare) is not None
+    return len(set(bare.split())) >= _FEWEST_WORDS
 
 
 def _is_specific(bare: str, lower: str, rules: _Rules) -> bool:

@@ -22,10 +22,12 @@ _SHARE: Final = 0.6
 def find_tool_output(text: str) -> int:
     """Return the position of the first line outside of code that announces the output of a tool, or the end.
 
-    Everything after it belongs to the output of the tool.
+    Everything after it belongs to the output of the tool. What follows a fence that is never closed is not all code.
     """
     announcements = [found.start() for found in tool_output_pattern().finditer(text)]
     fences = [found.start() for found in _FENCE.finditer(text)] if announcements else []
+    if len(fences) % 2:
+        fences.pop()
     return next((start for start in announcements if bisect(fences, start) % 2 == 0), len(text))
 
 

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Final
 
 from clearwell.records import Segment
-from clearwell.text.kinds import Passage, classify, is_chinese, may_be_claim, needs_context
+from clearwell.text.kinds import Passage, classify, is_chinese, may_be_claim, needs_context, remove_task_box
 from clearwell.text.markdown_blocks import Block, BlockType, read_blocks
 from clearwell.text.marks import join_lines, remove_marks, split_row
 from clearwell.text.page_text import find_page_lines, find_tool_output
@@ -69,7 +69,7 @@ def bare_text(content: str, segment: Segment) -> str:
 
 def plain_statement(text: str) -> str:
     """Return a statement that is not a table row as one line without Markdown marks."""
-    return _strip_quotes(remove_marks(join_lines(text)))
+    return _strip_quotes(remove_marks(remove_task_box(join_lines(text))))
 
 
 def restore_whole(headline: str, statements: Iterable[str]) -> str:
