@@ -12,6 +12,12 @@ same relatives and colleagues, so the questions of other MemDaily groups are rep
 The best words, the best cosine and the names of a query are weighted by logistic regression. The curve goes through
 quantiles, with the meaning that relevance has elsewhere: 99 of 100 unrelated questions are below 0.4, nine of ten
 related ones are above 0.7, and half of them above 0.85.
+
+What else is returned with an answer is measured in mixed windows: after every fifth turn follows, in the same session,
+a turn of another conversation of the set or, in turn, of another set. The related questions are asked again, and the
+foreign turns among the items counted. What an entry itself has to say is fitted by quantiles, too: 97 of 100 entries
+say less about a question of another set, and 70 of 100 less than an entry that has a neighbour which is alike. Of the
+foreign turns, 55 of 100 are less like their neighbours.
 """
 
 import argparse
@@ -21,6 +27,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid5
@@ -40,7 +47,7 @@ from clearwell.flow.ingress.segmentation import (
 from clearwell.flow.reembedding.scale import measure_scale
 from clearwell.flow.retrieval.bm25 import Bm25, analyse_query
 from clearwell.flow.retrieval.entry_index import EntryIndex
-from clearwell.flow.retrieval.relevance import QueryMatch, rate_match, relate_to_best
+from clearwell.flow.retrieval.relevance import Evidence, QueryMatch, load_evidence, relate_to_best
 from clearwell.flow.retrieval.retriever import make_fusion
 from clearwell.flow.retrieval.working_search import EntryRanking
 from clearwell.ports import SearchQuery
@@ -55,9 +62,12 @@ ANYWHERE: Final = ("What is the capital of France?", "法国的首都是哪里�
 UNUSABLE: Final = "ERRORQ"
 """Some MemDaily questions are this mark."""
 RELATED, SAME_SET, OTHER_SET, NOBODY = "related", "another conversation", "another set", "nobody's"
+MIXED: Final = "related, in a mixed window"
 KINDS: Final = (SAME_SET, OTHER_SET, NOBODY)
 NAMES_WEIGHT: Final = 2.0
 ANCHORS: Final = ((False, 25, 0.0), (False, 99, 0.4), (True, 10, 0.7), (True, 50, 0.85), (True, 99, 1.0))
+ALONE, NEAR, UNLIKE = 97, 70, 55
+FOREIGN_EVERY: Final = 5
 EVIDENCE: Final = Path(__file__).parent.parent / "src" / "clearwell" / "flow" / "retrieval" / "evidence.toml"
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 SPACE: Final = UUID(int=0)
@@ -75,22 +85,32 @@ class Window:
     entries: list[WorkingEntry] = field(default_factory=list)
     vectors: list[Vector] = field(default_factory=list)
     """Of the whole turns, as long-term memory stores them."""
+    foreign: frozenset[int] = frozenset()
+    """The numbers of the turns of other conversations."""
+    unlike: list[float] = field(default_factory=list)
+    """How like these are to their neighbours."""
 
 
 @dataclass
 class Case:
-    """A question to a window: what speaks for an answer, and the ranks of the entries, oldest first."""
+    """A question to a window: what speaks for an answer, and how the entries compare with it."""
 
     window: Window
     kind: str
-    evidence: QueryMatch
-    ranks: npt.NDArray[np.float64]
+    match: QueryMatch
+    ranking: EntryRanking
     right: list[int]
     cold: float
 
     @property
     def features(self) -> tuple[float, float, float]:
-        return self.evidence.words, self.evidence.vector or 0.0, self.evidence.names
+        return self.match.words, self.match.vector or 0.0, self.match.names
+
+    @cached_property
+    def own(self) -> npt.NDArray[np.float64]:
+        """The words and the vector of each entry itself."""
+        measured = [self.ranking.measure_own(number) for number in range(len(self.window.entries))]
+        return np.array([(words, vector or 0.0) for words, vector in measured])
 
     @property
     def is_fitted(self) -> bool:
@@ -104,10 +124,12 @@ async def measure() -> list[str]:
     threshold = Settings().hot_threshold
     names = sorted({case.window.group for case in cases})
     left_out = [outcome for name in names for outcome in _leave_out(cases, name)]
-    shipped = [(case, _answer(case, rate_match(case.evidence) or 0.0, threshold)) for case in cases]
+    shipped = [(case, _answer(case, load_evidence(), threshold)) for case in cases]
     return [
         f"Windows of {TURNS} entries, `hot_threshold` {threshold}. Long-term search ranks the same turns as verified "
-        "memory, with their speakers as authors and without a threshold.",
+        "memory, with their speakers as authors and without a threshold. Foreign: the related questions again, where "
+        "every sixth entry is of another conversation, in the same session; the share of these entries that reach the "
+        "threshold, and their share of the items.",
         "",
         *_table("Fitted without the group that is measured", left_out),
         *_table("As shipped", shipped),
@@ -161,7 +183,30 @@ async def make_cases() -> list[Case]:
         cases += [await searcher.ask(RELATED, question, right) for question, right in window.questions]
         for kind, question in _choose_unrelated(window, windows, chance):
             cases.append(await searcher.ask(kind, question, []))
+    chance = random.Random(7)
+    for mixed in [_mix(window, windows, chance) for window in windows]:
+        mixed.entries = await _make_entries(mixed, embedder)
+        searcher = _Searcher(mixed, embedder)
+        cases += [await searcher.ask(MIXED, question, right) for question, right in mixed.questions]
     return cases
+
+
+def _mix(window: Window, windows: Sequence[Window], chance: random.Random) -> Window:
+    """The window with turns of other conversations in its sessions, each after the turn of its own."""
+    same = [turn for one in windows if one.set == window.set and one.group != window.group for turn in one.turns]
+    others = [turn for one in windows if one.set != window.set for turn in one.turns]
+    turns: list[tuple[str, str, str]] = []
+    places: list[int] = []
+    foreign: list[int] = []
+    for number, turn in enumerate(window.turns):
+        places.append(len(turns))
+        turns.append(turn)
+        if number % FOREIGN_EVERY == FOREIGN_EVERY // 2:
+            _, speaker, text = chance.choice(others if len(foreign) % 2 else same)
+            foreign.append(len(turns))
+            turns.append((turn[0], speaker, text))
+    questions = [(question, [places[number] for number in right]) for question, right in window.questions]
+    return Window(window.set, window.group, turns, questions, foreign=frozenset(foreign))
 
 
 def _choose_unrelated(window: Window, windows: Sequence[Window], chance: random.Random) -> Iterator[tuple[str, str]]:
@@ -207,14 +252,21 @@ class _Searcher:
         self._window = window
         self._embedder = embedder
         self._fusion = make_fusion(embedder, Settings())
+        self._scale = measure_scale(embedder)
         self._index = EntryIndex(window.entries, embedder.model, {})
+        last = len(window.entries) - 1
+        window.unlike = [
+            self._scale.place(cosine)
+            for number in window.foreign
+            for _, cosine in self._index.compare_near(last - number)
+        ]
         self._longterm = MemoryLongTerm(Bm25())
         self._longterm.extend([self._make_memory(number) for number in range(len(window.turns))])
 
     async def ask(self, kind: str, question: str, right: list[int]) -> Case:
         terms, (vector,) = analyse_query(question), await self._embedder.embed([question])
-        numbers, scale = range(len(self._index.entries)), measure_scale(self._embedder)
-        ranking = EntryRanking(self._index, terms, vector, self._fusion)
+        numbers = range(len(self._index.entries))
+        ranking = EntryRanking(self._index, terms, vector, self._fusion, self._scale)
         ranking.rank(numbers, size=len(numbers))
         cold = 0.0
         if right:
@@ -226,8 +278,8 @@ class _Searcher:
         return Case(
             window=self._window,
             kind=kind,
-            evidence=ranking.measure_match(numbers, low=scale.low, span=scale.high - scale.low),
-            ranks=np.array([ranking.ranks[number] for number in reversed(numbers)]),
+            match=ranking.measure_match(numbers),
+            ranking=ranking,
             right=right,
             cold=cold,
         )
@@ -250,14 +302,29 @@ class _Searcher:
         )
 
 
-def fit(cases: Sequence[Case]) -> tuple[npt.NDArray[np.float64], Curve]:
-    """The weights of words, vector and names, and the curve over their sum."""
-    features = np.array([case.features for case in cases])
-    related = np.array([case.kind == RELATED for case in cases])
+def fit(cases: Sequence[Case]) -> Evidence:
+    """The weights of words, vector and names, the curve over their sum, and what an entry itself has to say."""
+    asked = [case for case in cases if case.kind != MIXED]
+    features = np.array([case.features for case in asked])
+    related = np.array([case.kind == RELATED for case in asked])
     weights = _regress(features, related.astype(float))
     sums = features @ weights
     points = [(round(float(np.percentile(sums[related == side], at)), 2), value) for side, at, value in ANCHORS]
-    return weights, Curve(tuple(points))
+    own = np.concatenate([case.own for case in asked if case.kind == OTHER_SET]) @ weights[:2]
+    unlike = np.concatenate([case.window.unlike for case in cases if case.kind == MIXED])
+    alone, near, likeness = (
+        round(float(np.percentile(values, at)), 2) for values, at in ((own, ALONE), (own, NEAR), (unlike, UNLIKE))
+    )
+    words, vector, names = map(float, weights)
+    return Evidence(
+        words=words,
+        vector=vector,
+        names=names,
+        curve=Curve(tuple(points)),
+        alone=alone,
+        near=near,
+        likeness=likeness,
+    )
 
 
 def _regress(features: npt.NDArray[np.float64], related: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -273,34 +340,58 @@ def _regress(features: npt.NDArray[np.float64], related: npt.NDArray[np.float64]
     return np.round(np.array([*weights[:2], NAMES_WEIGHT]), 2)
 
 
-def _leave_out(cases: Sequence[Case], group: str) -> Iterator[tuple[Case, list[int]]]:
-    weights, curve = fit([case for case in cases if case.window.group != group and case.is_fitted])
+def _leave_out(cases: Sequence[Case], group: str) -> Iterator[tuple[Case, "Answer"]]:
+    fitted = fit([case for case in cases if case.window.group != group and case.is_fitted])
     for case in cases:
         if case.window.group == group:
-            yield case, _answer(case, curve(float(np.dot(case.features, weights))), Settings().hot_threshold)
+            yield case, _answer(case, fitted, Settings().hot_threshold)
 
 
-def _answer(case: Case, best: float, threshold: float) -> list[int]:
-    """The numbers of the first entries whose relevance reaches the threshold."""
-    highest = float(case.ranks.max())
-    relevances = [relate_to_best(best, float(rank), highest) for rank in case.ranks]
-    order = sorted(range(len(relevances)), key=lambda number: (-relevances[number], -number))
-    return [number for number in order if relevances[number] >= threshold][:K]
+@dataclass
+class Answer:
+    """The numbers of the first entries whose relevance reaches the threshold, and how many foreign ones reach it."""
+
+    items: list[int]
+    foreign: int
 
 
-def _table(title: str, outcomes: Sequence[tuple[Case, list[int]]]) -> list[str]:
-    columns = ["related", f"recall@{K}", f"long-term recall@{K}", "items", *(f"nothing: {kind}" for kind in KINDS)]
+def _answer(case: Case, evidence: Evidence, threshold: float) -> Answer:
+    best, ranks = evidence.rate(case.match) or 0.0, case.ranking.ranks
+    highest, last = max(ranks.values()), len(ranks) - 1
+    relevances = {
+        last - number: case.ranking.limit_by_own(number, relate_to_best(best, rank, highest), evidence)
+        for number, rank in ranks.items()
+    }
+    reached = [number for number, relevance in relevances.items() if relevance >= threshold]
+    if best < threshold:
+        reached = []
+    reached.sort(key=lambda number: (-relevances[number], -number))
+    return Answer(reached[:K], len(case.window.foreign.intersection(reached)))
+
+
+def _table(title: str, outcomes: Sequence[tuple[Case, Answer]]) -> list[str]:
+    foreign = ["foreign, reached", "foreign, of the items"]
+    columns = ["related", f"recall@{K}", f"long-term recall@{K}", "items", *foreign]
+    columns += [f"nothing: {kind}" for kind in KINDS]
     lines = [f"### {title}", "", f"| | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
     for name in (*SETS, COUNCIL):
-        own = [(case, found) for case, found in outcomes if case.window.set == name]
-        related = [(case, found) for case, found in own if case.kind == RELATED]
+        own = [(case, answer) for case, answer in outcomes if case.window.set == name]
+        related = [(case, answer.items) for case, answer in own if case.kind == RELATED]
         recall = np.mean([len({*found} & {*case.right}) / min(K, len(case.right)) for case, found in related])
         cold, items = np.mean([case.cold for case, _ in related]), np.mean([len(found) for _, found in related])
-        nothing = [_share_of_nothing([found for case, found in own if case.kind == kind]) for kind in KINDS]
-        lines.append(
-            f"| {name} | {len(related)} | **{recall:.3f}** | {cold:.3f} | {items:.1f} | " + " | ".join(nothing) + " |"
-        )
+        reached, share = _measure_foreign([(case, answer) for case, answer in own if case.kind == MIXED])
+        nothing = [_share_of_nothing([answer.items for case, answer in own if case.kind == kind]) for kind in KINDS]
+        figures = [f"**{recall:.3f}**", f"{cold:.3f}", f"{items:.1f}", f"{reached:.3f}", f"**{share:.3f}**", *nothing]
+        lines.append(f"| {name} | {len(related)} | " + " | ".join(figures) + " |")
     return [*lines, ""]
+
+
+def _measure_foreign(outcomes: Sequence[tuple[Case, Answer]]) -> tuple[float, float]:
+    """Where a question is answered: the share of the foreign turns that are relevant, and their share of the items."""
+    answered = [(case.window.foreign, answer) for case, answer in outcomes if answer.items]
+    reached = sum(answer.foreign for _, answer in answered) / sum(len(foreign) for foreign, _ in answered)
+    items = [len(foreign.intersection(answer.items)) / len(answer.items) for foreign, answer in answered]
+    return reached, float(np.mean(items))
 
 
 def _share_of_nothing(answers: Sequence[list[int]]) -> str:
@@ -308,14 +399,17 @@ def _share_of_nothing(answers: Sequence[list[int]]) -> str:
 
 
 async def main(arguments: argparse.Namespace) -> None:
-    weights, curve = fit([case for case in await make_cases() if case.is_fitted])
-    print(weights, curve.points)
+    fitted = fit([case for case in await make_cases() if case.is_fitted])
+    print(fitted)
     if arguments.write:
         head, _, _ = EVIDENCE.read_text(encoding="utf-8").partition("curve =")
-        points = [list(point) for point in curve.points]
-        words, vector, names = weights
-        fitted = f"curve = {points}\n\n[weights]\nwords = {words}\nvector = {vector}\nnames = {names}\n"
-        EVIDENCE.write_text(head + fitted, encoding="utf-8")
+        points = [list(point) for point in fitted.curve.points]
+        EVIDENCE.write_text(
+            f"{head}curve = {points}\n"
+            f"\n[weights]\nwords = {fitted.words}\nvector = {fitted.vector}\nnames = {fitted.names}\n"
+            f"\n[own]\nalone = {fitted.alone}\nnear = {fitted.near}\nlikeness = {fitted.likeness}\n",
+            encoding="utf-8",
+        )
 
 
 if __name__ == "__main__":

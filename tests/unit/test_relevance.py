@@ -8,14 +8,16 @@ import pytest
 from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.flow.retrieval.entry_index import EntryIndex
 from clearwell.flow.retrieval.relevance import (
+    MAX_UNRELATED,
     MIN_BY_COSINE,
     QueryMatch,
     compute_relevance,
     limit_unverified,
-    rate_match,
+    load_evidence,
     read_words,
     relate_to_best,
 )
+from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
 from tests.contract.ports import entry
 
@@ -80,20 +82,34 @@ def test_words_alone_put_nothing_unverified_first(cosine: float | None, words: f
 
 def test_each_kind_of_evidence_raises_the_relevance_of_working_memory() -> None:
     weak = QueryMatch(words=0.1, vector=0.2, names=0.0)
-    lowest = rate_match(weak)
+    lowest = load_evidence().rate(weak)
     assert lowest is not None
     assert 0 <= lowest < 0.4
     for stronger in (replace(weak, words=0.9), replace(weak, vector=0.9), replace(weak, names=1.0)):
-        assert (rate_match(stronger) or 0) > lowest
-    assert (rate_match(replace(weak, names=-1.0)) or 0) < lowest
+        assert (load_evidence().rate(stronger) or 0) > lowest
+    assert (load_evidence().rate(replace(weak, names=-1.0)) or 0) < lowest
 
 
 def test_without_vectors_working_memory_is_rated_by_words_alone() -> None:
-    assert rate_match(QueryMatch(words=0.0, vector=None, names=1.0)) is None
-    assert rate_match(QueryMatch(words=0.6, vector=None, names=-1.0)) == read_words(0.6)
+    assert load_evidence().rate(QueryMatch(words=0.0, vector=None, names=1.0)) is None
+    assert load_evidence().rate(QueryMatch(words=0.6, vector=None, names=-1.0)) == read_words(0.6)
 
 
 def test_an_entry_is_as_relevant_as_its_rank_is_near_to_the_best() -> None:
     assert relate_to_best(0.9, 2.0, 2.0) == 0.9
     assert relate_to_best(0.9, 0.5, 2.0) == 0.45
     assert relate_to_best(0.9, -0.1, 2.0) == relate_to_best(0.9, 0.0, 0.0) == 0.0
+
+
+def test_an_entry_that_says_too_little_itself_is_not_relevant_by_its_rank() -> None:
+    evidence = load_evidence()
+    assert evidence.limit(0.9, evidence.alone, ()) == 0.9
+    assert evidence.limit(0.9, evidence.near, ()) < MAX_UNRELATED < Settings().hot_threshold
+    assert evidence.limit(0.9, -1.0, ()) == 0.0
+
+
+def test_less_is_enough_next_to_a_neighbour_that_is_alike_and_says_enough() -> None:
+    evidence = load_evidence()
+    assert evidence.limit(0.9, evidence.near, [0.0, evidence.alone]) == 0.9
+    assert evidence.limit(0.9, evidence.near, [evidence.near]) < MAX_UNRELATED
+    assert evidence.limit(0.9, evidence.near - 0.1, [evidence.alone]) < MAX_UNRELATED

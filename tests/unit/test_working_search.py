@@ -1,15 +1,19 @@
 """Working memory answers the question, or says that it does not; recent gives the newest whatever they say."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from clearwell.errors import InvalidInput
+from clearwell.errors import EmbedderUnavailable, InvalidInput
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.records import NewCapture, NewMemory, Origin, Source
+from clearwell.models import OfflineEmbedder
+from clearwell.ports import Embedder
+from clearwell.records import NewCapture, NewMemory, Origin, Source, Vector
 from clearwell.settings import Settings
-from tests.path import AGENT, LONG, OTHER, Path, said
+from clearwell.testing import WordEmbedder
+from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
 
 OFFICE = [
     "The office plants are watered every second Thursday by the facilities team.",
@@ -147,6 +151,46 @@ async def test_entries_are_lifted_by_their_session_as_memories_are() -> None:
     answer = parts["Somebody in the courtyard."]
     assert answer is not None
     assert min(answer.neighbour, answer.answer, answer.session) > 0
+
+
+BERTH = "The depth at berth 33 is 16.9 metres at low tide, measured by the survey vessel last week."
+OTHER_MATTERS = [
+    "For the lasagne, layer the pasta sheets with the sauce and bake it for forty minutes at 180 degrees.",
+    "Parental leave is extended to twenty weeks for all employees from January onwards.",
+    "The drum of the printer has to be replaced after thirty thousand pages.",
+]
+
+
+async def discussed(embedder: Embedder) -> Path:
+    path = Path(settings=EVERYTHING, embedder=embedder)
+    for number, text in enumerate([BERTH, *OTHER_MATTERS]):
+        capture = NewCapture(content=text, group_id="g", session_id="s", agent_id=f"a{number}")
+        await path.memory.acting_as(PERSON).capture(capture, wait=True)
+    return path
+
+
+async def test_other_matters_of_a_session_are_not_relevant() -> None:
+    path = await discussed(OfflineEmbedder())
+    found = await path.memory.acting_as(AGENT).retrieve("What is the depth at berth 33?", group="g")
+    assert [item.content for item in found.items] == [BERTH]
+    assert found.left_out == len(OTHER_MATTERS)
+
+
+async def test_other_matters_of_a_session_are_not_relevant_without_the_model() -> None:
+    embedder = InterruptedEmbedder()
+    path = await discussed(embedder)
+    embedder.is_down = True
+    found = await path.memory.acting_as(AGENT).retrieve("What is the depth at berth 33?", group="g")
+    assert ([item.content for item in found.items], found.degraded) == ([BERTH], ("embedder",))
+
+
+class InterruptedEmbedder(WordEmbedder):
+    is_down = False
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.is_down:
+            raise EmbedderUnavailable("embedder_timeout", model=self.model)
+        return await super().embed(texts)
 
 
 async def test_what_was_promoted_is_not_shown_as_unverified_even_if_its_memory_is_not_found() -> None:

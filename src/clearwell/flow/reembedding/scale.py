@@ -24,6 +24,10 @@ class Scale:
     high: float
     curves: dict[Measure, npt.NDArray[np.float64]]
 
+    def place(self, cosine: float) -> float:
+        """The place of a cosine in the span: 0 at ``low``, 1 at ``high``."""
+        return (cosine - self.low) / (self.high - self.low)
+
     def map_linearly(self, cosine: float, other: "Scale") -> float:
         """The cosine that has the same place in this span as the given one has in the other's."""
         return self.low + (cosine - other.low) * (self.high - self.low) / (other.high - other.low)

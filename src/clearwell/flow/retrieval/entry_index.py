@@ -1,7 +1,7 @@
 """The index of a group's working memory: its words and vectors, made once for each state of the list."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -28,16 +28,67 @@ _NO_TERMS: Final = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """Terms by their dimensions, with their weights."""
+
+    dimensions: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float32]
+
+    @classmethod
+    def of(cls, lexemes: Mapping[int, float]) -> "Terms":
+        return cls(
+            np.fromiter(lexemes.keys(), np.int32, len(lexemes)), np.fromiter(lexemes.values(), np.float32, len(lexemes))
+        )
+
+    @property
+    def size(self) -> int:
+        return self.dimensions.nbytes + self.weights.nbytes
+
+
+class Postings:
+    """The terms of all entries, sorted by dimension, so that those of a query are found by bisection."""
+
+    def __init__(self, terms: Sequence[Terms]) -> None:
+        dimensions = np.concatenate([_NO_TERMS, *(one.dimensions for one in terms)])
+        holders = np.repeat(np.arange(len(terms), dtype=np.int32), [one.dimensions.size for one in terms])
+        weights = np.concatenate([np.empty(0, np.float32), *(one.weights for one in terms)])
+        by_dimension = np.argsort(dimensions, kind="stable")
+        self._dimensions, self._holders = dimensions[by_dimension], holders[by_dimension]
+        self._weights, self._entries = weights[by_dimension], len(terms)
+
+    @property
+    def size(self) -> int:
+        return self._dimensions.nbytes + self._holders.nbytes + self._weights.nbytes
+
+    def score(self, weights: Mapping[int, float]) -> npt.NDArray[np.float64]:
+        """The inner product of each entry with these weights of a query's terms."""
+        scores = np.zeros(self._entries)
+        places = np.fromiter(weights, np.int32, len(weights))
+        firsts = self._dimensions.searchsorted(places).tolist()
+        lasts = self._dimensions.searchsorted(places, "right").tolist()
+        for first, last, weight in zip(firsts, lasts, weights.values(), strict=True):
+            if last > first:
+                scores[self._holders[first:last]] += weight * self._weights[first:last]
+        return scores
+
+    def count(self, dimensions: Collection[int]) -> list[int]:
+        """How many entries have each of these terms."""
+        places = np.fromiter(dimensions, np.int32, len(dimensions))
+        firsts = self._dimensions.searchsorted(places)
+        counts: list[int] = (self._dimensions.searchsorted(places, "right") - firsts).tolist()
+        return counts
+
+
+@dataclass(frozen=True, slots=True)
 class EntryTerms:
-    """The terms of one entry: the weights of its own and its neighbours' terms, and which of them are its own.
+    """The terms of one entry with their weights: together with those of its neighbours, and its own alone.
 
     ``texts`` are the text of the entry and those of its neighbours.
     """
 
     texts: tuple[str, ...]
-    dimensions: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.float32]
-    own: npt.NDArray[np.int32]
+    together: "Terms"
+    own: "Terms"
 
 
 class EntryIndex:
@@ -51,7 +102,9 @@ class EntryIndex:
         self.terms = {entry.id: self._make_terms(number, known) for number, entry in enumerate(entries)}
         self._asks = [is_question(entry.content) for entry in entries]
         self.speakers = [spell_words(_find_speaker(entry)) for entry in entries]
-        self._collect_terms()
+        terms = [self.terms[entry.id] for entry in entries]
+        self._together = Postings([one.together for one in terms])
+        self._own = Postings([one.own for one in terms])
         self._collect_vectors()
 
     def asks(self, number: int) -> bool:
@@ -66,9 +119,9 @@ class EntryIndex:
     @property
     def size(self) -> int:
         """The bytes that the index takes, besides the entries."""
-        arrays = (self._dimensions, self._holders, self._weights, self._own, self._vectors, self._statements)
-        terms = sum(one.dimensions.nbytes + one.weights.nbytes + one.own.nbytes for one in self.terms.values())
-        return BYTES_OF_AN_ENTRY * len(self.entries) + terms + sum(array.nbytes for array in arrays)
+        terms = sum(one.together.size + one.own.size for one in self.terms.values())
+        vectors = self._vectors.nbytes + self._statements.nbytes
+        return BYTES_OF_AN_ENTRY * len(self.entries) + terms + self._together.size + self._own.size + vectors
 
     def holds(self, entries: Sequence[WorkingEntry], model: str) -> bool:
         """Whether the index was made of these very entries, for this model."""
@@ -80,25 +133,22 @@ class EntryIndex:
 
     def compute_shares(self, weights: Mapping[int, float]) -> npt.NDArray[np.float64]:
         """The share of the query's words that each entry and its neighbours have."""
-        shares = np.zeros(len(self.entries))
-        places = np.fromiter(weights, np.int32, len(weights))
-        firsts = self._dimensions.searchsorted(places).tolist()
-        lasts = self._dimensions.searchsorted(places, "right").tolist()
-        for first, last, weight in zip(firsts, lasts, weights.values(), strict=True):
-            if last > first:
-                shares[self._holders[first:last]] += weight * self._weights[first:last]
-        return shares
+        return self._together.score(weights)
+
+    def compute_own_shares(self, weights: Mapping[int, float]) -> npt.NDArray[np.float64]:
+        """The share of the query's words that each entry has itself."""
+        return self._own.score(weights)
 
     def weigh(self, terms: QueryTerms) -> dict[int, float]:
         """The weights of the query's terms. Few entries say little about rarity, so they count as ``MIN_ENTRIES``."""
-        counts = self._count_own(terms.weights)
+        counts = self._own.count(terms.weights)
         return weigh_by_rarity(terms, counts, max(len(self.entries), MIN_ENTRIES))
 
     def compare_names(self, terms: QueryTerms) -> float:
         """1 if every name of the query occurs in an entry, -1 if none does, 0 if the query has no names."""
         if not terms.names:
             return 0.0
-        known = sum(any(self._count_own(name)) for name in terms.names)
+        known = sum(any(self._own.count(name)) for name in terms.names)
         return 2 * known / len(terms.names) - 1
 
     def compute_cosines(self, vector: Vector | None) -> tuple[list[float | None], list[int | None]]:
@@ -111,7 +161,7 @@ class EntryIndex:
         if vector is None or not self._vectors.size:
             return cosines, nearest
         by_statement = self._statements @ vector if self._statements.size else None
-        for number, whole in zip(self._numbers, (self._vectors @ vector).tolist(), strict=True):
+        for number, whole in zip(self._rows, (self._vectors @ vector).tolist(), strict=True):
             cosines[number] = whole
             first, last = self._spans[number]
             if by_statement is not None and last > first:
@@ -119,11 +169,17 @@ class EntryIndex:
                 cosines[number], nearest[number] = (whole + float(by_statement[first + best])) / 2, best
         return cosines, nearest
 
-    def _count_own(self, dimensions: Collection[int]) -> list[int]:
-        """How many entries have each of these terms themselves."""
-        places = np.fromiter(dimensions, np.int32, len(dimensions))
-        counts: list[int] = (self._own.searchsorted(places, "right") - self._own.searchsorted(places)).tolist()
-        return counts
+    def compare_near(self, number: int) -> Iterator[tuple[int, float]]:
+        """The entries before and after this one in its session, each with the cosine between the two.
+
+        Entries without a vector of this model are left out.
+        """
+        row = self._rows.get(number)
+        if row is None:
+            return
+        for other in self.order.list_near(number, 1):
+            if other in self._rows:
+                yield other, float(self._vectors[row] @ self._vectors[self._rows[other]])
 
     def _make_terms(self, number: int, known: Mapping[UUID, EntryTerms]) -> EntryTerms:
         """The terms of an entry. Those of an earlier index are used again if its neighbours are the same."""
@@ -132,24 +188,11 @@ class EntryIndex:
         earlier = known.get(entry.id)
         if earlier is not None and earlier.texts == (entry.content, *near):
             return earlier
-        lexemes = _BM25.lexemes(entry.content, near)
         return EntryTerms(
             (entry.content, *near),
-            np.fromiter(lexemes.keys(), np.int32, len(lexemes)),
-            np.fromiter(lexemes.values(), np.float32, len(lexemes)),
-            np.fromiter(_BM25.dimensions(entry.content), np.int32),
+            Terms.of(_BM25.lexemes(entry.content, near)),
+            Terms.of(_BM25.lexemes(entry.content, ())),
         )
-
-    def _collect_terms(self) -> None:
-        """Sort the terms of all entries by dimension, so that those of a query are found by bisection."""
-        terms = [self.terms[entry.id] for entry in self.entries]
-        dimensions = np.concatenate([_NO_TERMS, *(one.dimensions for one in terms)])
-        holders = np.repeat(np.arange(len(terms), dtype=np.int32), [one.dimensions.size for one in terms])
-        weights = np.concatenate([np.empty(0, np.float32), *(one.weights for one in terms)])
-        by_dimension = np.argsort(dimensions, kind="stable")
-        self._dimensions, self._holders = dimensions[by_dimension], holders[by_dimension]
-        self._weights = weights[by_dimension]
-        self._own = np.sort(np.concatenate([_NO_TERMS, *(one.own for one in terms)]))
 
     def _collect_vectors(self) -> None:
         numbers: list[int] = []
@@ -163,7 +206,7 @@ class EntryIndex:
             vectors.append(entry.embedding)
             self._spans[number] = len(statements), len(statements) + len(entry.statements)
             statements += [statement.embedding for statement in entry.statements]
-        self._numbers = numbers
+        self._rows = {number: row for row, number in enumerate(numbers)}
         self._vectors = np.array(vectors, np.float32)
         self._statements = np.array(statements, np.float32)
 

@@ -10,11 +10,16 @@ and lets hardly more items pass a threshold of 0.7 than the cosine alone. ``benc
 Working memory is small and always has a best entry, so there the question is whether the best one answers at all. Its
 words, its cosine and the names of the query decide it together; ``bench hot`` fits the weights and the curve, with the
 same meaning of 0.4, 0.7 and 0.85 as above, and ``bench/results/hot.md`` has the figures.
+
+Another entry is then as relevant as its rank is near to the best one, if it says something about the query itself: a
+session lifts all of its entries, also those about other matters. An entry whose own words and cosine say less than
+those of nearly all entries that have nothing to do with a query stays below every usual threshold. Less is enough for
+an entry next to one that says enough, if the two are alike: a short answer has little of the question in it.
 """
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -26,6 +31,8 @@ from clearwell.records import Curve
 MIN_BY_COSINE: Final = 0.5
 """The relevance by its cosine alone that an unverified entry needs to be placed first."""
 MARGIN: Final = 0.01
+MAX_UNRELATED: Final = 0.3
+"""The highest relevance of an entry that says too little about the query itself."""
 DECIMALS: Final = 3
 """Entries of working memory whose relevance is equal when rounded so are equally relevant: the newer comes first."""
 
@@ -50,12 +57,48 @@ class QueryMatch:
     names: float
 
 
-def rate_match(match: QueryMatch) -> float | None:
-    """Relevance of the best entry of working memory from 0 to 1; None if nothing is known."""
-    if match.vector is None:
-        return read_words_alone(match.words) if match.words > 0 else None
-    weights, curve = _load_working_curve()
-    return curve(weights["words"] * match.words + weights["vector"] * match.vector + weights["names"] * match.names)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What speaks for an answer of working memory: the weights, and the relevance of their sum.
+
+    ``alone`` is how much an entry itself has to say, ``near`` how much next to a neighbour that says so much and is
+    alike, and ``likeness`` the cosine of two neighbours that are, counted as the vector of a match.
+    """
+
+    words: float
+    vector: float
+    names: float
+    curve: Curve
+    alone: float
+    near: float
+    likeness: float
+
+    def rate(self, match: QueryMatch) -> float | None:
+        """Relevance of the best entry of working memory from 0 to 1; None if nothing is known."""
+        if match.vector is None:
+            return read_words_alone(match.words) if match.words > 0 else None
+        return self.curve(self.weigh(match.words, match.vector) + self.names * match.names)
+
+    def weigh(self, words: float, vector: float | None) -> float:
+        """How much a share of the query's words and a vector speak for an answer."""
+        return self.words * words + self.vector * (vector or 0.0)
+
+    def limit(self, relevance: float, own: float, alike: Iterable[float]) -> float:
+        """The relevance of an entry that itself speaks so much for an answer.
+
+        ``alike`` says the same of the neighbours that it is like.
+        """
+        if own >= self.alone or (own >= self.near and any(one >= self.alone for one in alike)):
+            return relevance
+        return round(min(relevance, MAX_UNRELATED * max(own, 0.0) / self.alone), DECIMALS)
+
+
+@cache
+def load_evidence() -> Evidence:
+    """What ``bench hot`` has fitted."""
+    fitted = _read_toml("evidence.toml")
+    curve = Curve(tuple((place, value) for place, value in fitted["curve"]))
+    return Evidence(curve=curve, **fitted["weights"], **fitted["own"])
 
 
 def relate_to_best(best: float, rank: float, best_rank: float) -> float:
@@ -89,12 +132,6 @@ def read_words(share: float) -> float:
 
 def _combine(by_vector: float, words: float) -> float:
     return by_vector + (1 - by_vector) * read_words(words) ** 2
-
-
-@cache
-def _load_working_curve() -> tuple[Mapping[str, float], Curve]:
-    fitted = _read_toml("evidence.toml")
-    return fitted["weights"], Curve(tuple((place, value) for place, value in fitted["curve"]))
 
 
 def _read_toml(name: str) -> dict[str, Any]:

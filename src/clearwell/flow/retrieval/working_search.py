@@ -1,8 +1,9 @@
 """The search of working memory: which live entries answer a query, and how relevant each is.
 
-The entries are ranked by the fusion that ranks long-term memory. Those whose relevance is below ``hot_threshold`` are
-left out, so that a query which nothing answers gets nothing; the others come by relevance, and recency only decides
-between equals. ``recent`` asks for the newest entries instead, whatever they say.
+The entries are ranked by the fusion that ranks long-term memory. What an entry gains by its session decides its place
+among those that say something about the query themselves; it makes no entry relevant. Those whose relevance is below
+``hot_threshold`` are left out, so that a query which nothing answers gets nothing; the others come by relevance, and
+recency only decides between equals. ``recent`` asks for the newest entries instead, whatever they say.
 """
 
 from collections.abc import Sequence
@@ -10,12 +11,19 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Final
 
-from clearwell.flow.reembedding.scale import measure_scale
+from clearwell.flow.reembedding.scale import Scale, measure_scale
 from clearwell.flow.retrieval.entry_index import EntryIndex, EntryIndexes
 from clearwell.flow.retrieval.fusion import NO_LIFT, Lift, choose_pool, find_named
 from clearwell.flow.retrieval.metadata_filters import matches_all
 from clearwell.flow.retrieval.options import RetrievalPlan
-from clearwell.flow.retrieval.relevance import QueryMatch, limit_unverified, rate_match, relate_to_best
+from clearwell.flow.retrieval.relevance import (
+    Evidence,
+    QueryMatch,
+    limit_unverified,
+    load_evidence,
+    read_words_alone,
+    relate_to_best,
+)
 from clearwell.ports import Embedder, Fusion, QueryTerms, WorkingStore
 from clearwell.records import Explanation, Parts, Scope, SearchFilter, Vector, WorkingEntry
 
@@ -50,8 +58,8 @@ class WorkingSearcher:
         self._fusion = fusion
         self._hot_first = hot_first
         self._indexes = EntryIndexes()
-        scale = measure_scale(embedder)
-        self._low, self._span = scale.low, scale.high - scale.low
+        self._scale = measure_scale(embedder)
+        self._evidence = load_evidence()
 
     async def search(
         self, group_id: str, terms: QueryTerms | None, vector: Vector | None, plan: RetrievalPlan
@@ -71,7 +79,7 @@ class WorkingSearcher:
         if not wanted:
             return WorkingMatches()
         index = await self._indexes.find(group_id, entries, self._embedder.model)
-        ranking = EntryRanking(index, terms, vector, self._fusion)
+        ranking = EntryRanking(index, terms, vector, self._fusion, self._scale)
         relevances = self._rate(ranking, wanted, plan)
         chosen = list(wanted)
         if plan.recent is None:
@@ -82,14 +90,14 @@ class WorkingSearcher:
 
     def _rate(self, ranking: "EntryRanking", wanted: Sequence[int], plan: RetrievalPlan) -> dict[int, float | None]:
         """The relevance of each entry that can be returned. If that of the best is too low, none can."""
-        best = rate_match(ranking.measure_match(wanted, low=self._low, span=self._span))
+        best = self._evidence.rate(ranking.measure_match(wanted))
         if best is None or (best < plan.hot_threshold and plan.recent is None):
             return {}
         ranking.rank(wanted, size=max(self._fusion.pool, plan.hot_limit, plan.recent or 0))
         highest = max(ranking.ranks.values())
         relevances: dict[int, float | None] = {}
         for number, rank in ranking.ranks.items():
-            relevance = relate_to_best(best, rank, highest)
+            relevance = ranking.limit_by_own(number, relate_to_best(best, rank, highest), self._evidence)
             if relevance >= self._hot_first:
                 cosine = ranking.cosines[number]
                 by_vector = 0.0 if cosine is None else self._embedder.relevance(cosine)
@@ -101,14 +109,19 @@ class WorkingSearcher:
 class EntryRanking:
     """The entries of an index, compared with one query."""
 
-    def __init__(self, index: EntryIndex, terms: QueryTerms, vector: Vector | None, fusion: Fusion) -> None:
+    def __init__(
+        self, index: EntryIndex, terms: QueryTerms, vector: Vector | None, fusion: Fusion, scale: Scale
+    ) -> None:
         self._index = index
+        self._scale = scale
+        self._has_vector = vector is not None
         self._terms = terms
         self._fusion = fusion
         self._named = find_named(index.spellings, terms) if fusion.author else None
         self._lifts: dict[int, Lift] = {}
         weights = index.weigh(terms)
         self._shares: list[float] = index.compute_shares(weights).tolist()
+        self._own_shares: list[float] = index.compute_own_shares(weights).tolist()
         self._full_share = 2 * sum(nlargest(MAX_TERMS, weights.values())) or 1.0
         self.cosines, self._nearest = index.compute_cosines(vector)
         self.ranks: dict[int, float] = {}
@@ -120,13 +133,31 @@ class EntryRanking:
         self._lifts = self._index.order.lift(pool, self._index.asks, self._fusion)
         self.ranks = {number: own[number] + sum(lift) for number, lift in self._lifts.items()}
 
-    def measure_match(self, wanted: Sequence[int], *, low: float, span: float) -> QueryMatch:
+    def measure_match(self, wanted: Sequence[int]) -> QueryMatch:
         cosines = [cosine for number in wanted if (cosine := self.cosines[number]) is not None]
         return QueryMatch(
             words=min(1.0, max(self._shares[number] for number in wanted) / self._full_share),
-            vector=(max(cosines) - low) / span if cosines else None,
+            vector=self._scale.place(max(cosines)) if cosines else None,
             names=self._index.compare_names(self._terms),
         )
+
+    def limit_by_own(self, number: int, relevance: float, evidence: Evidence) -> float:
+        """The relevance of an entry, no higher than what it says itself allows."""
+        words, vector = self.measure_own(number)
+        if not self._has_vector:
+            return min(relevance, read_words_alone(words) if words > 0 else 0.0)
+        alike = (
+            evidence.weigh(*self.measure_own(other))
+            for other, cosine in self._index.compare_near(number)
+            if self._scale.place(cosine) >= evidence.likeness
+        )
+        return evidence.limit(relevance, evidence.weigh(words, vector), alike)
+
+    def measure_own(self, number: int) -> tuple[float, float | None]:
+        """The share of the query's words that an entry has itself, and the place of its cosine."""
+        cosine = self.cosines[number]
+        words = min(1.0, self._own_shares[number] / self._full_share)
+        return words, None if cosine is None else self._scale.place(cosine)
 
     def make_match(self, number: int, relevance: float | None, plan: RetrievalPlan) -> EntryMatch:
         entry = self._index.entries[number]
