@@ -6,8 +6,10 @@ from uuid import UUID
 import pytest
 
 from clearwell.errors import Conflict, InvalidInput
+from clearwell.flow.context.fencing import format_label
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import Action, InsightSide, InsightState, Support, Writer
-from tests.path import Path, said
+from tests.path import AGENT, Path, said
 from tests.unit.test_review import decide, insight, offered, verified
 
 MONDAY = "The data centre in Lyon is switched off on Monday the 4th of May, after the backup has finished."
@@ -52,14 +54,32 @@ async def test_a_side_that_is_named_becomes_the_memory_by_its_author() -> None:
         await decide(path, Action.PROMOTE, one, side=0)
 
 
-async def test_a_text_of_the_person_or_despite_are_choices_too() -> None:
+async def test_a_text_of_the_person_is_a_choice_too() -> None:
     path = Path()
     text = "The data centre in Lyon is switched off in the first week of May; the day is not decided yet."
     await decide(path, Action.PROMOTE, await disputed(path), text=text)
     assert verified(path) == [text]
-    other = Path()
-    await decide(other, Action.PROMOTE, await disputed(other), despite=("contradiction",))
-    assert verified(other) == [f"{MONDAY} {FRIDAY}"]
+
+
+async def test_despite_the_contradiction_all_sides_become_a_memory_that_says_so() -> None:
+    path = Path()
+    one = await disputed(path)
+    path.ledger.put(replace(await insight(path, one), summary=FRIDAY))
+    done = await decide(path, Action.PROMOTE, one, despite=("contradiction",))
+    assert verified(path) == [f"{MONDAY}\n{FRIDAY}"]
+    options = RetrieveOptions(sources=["cold"])
+    (item,) = (await path.memory.acting_as(AGENT).retrieve("Lyon switched off", group="g", options=options)).items
+    assert item.flags == ("contradiction",)
+    assert "contradictory sources" in format_label(item, "en")
+    again = await decide(path, Action.PROMOTE, one, despite=("contradiction",))
+    assert (again.already, again.id) == (True, done.id)
+
+
+async def test_the_words_of_a_person_are_not_flagged_as_contradictory() -> None:
+    path = Path()
+    await decide(path, Action.PROMOTE, await disputed(path), text=MONDAY, despite=("contradiction",))
+    (memory,) = [chunk for chunk in path.longterm.chunks if chunk.valid_to is None]
+    assert (memory.content, memory.flags) == (MONDAY, ())
 
 
 async def test_a_summary_that_a_person_wrote_needs_no_side() -> None:

@@ -521,8 +521,9 @@ class SyncReviewService:
     ) -> DecisionResult:
         """Promote an insight: as it is or in other words, for the group or for one agent.
 
-        An insight with sides is promoted by naming one of them (``side``, its place in ``sides``), by a ``text``, or as
-        it is with ``despite=["contradiction"]``. Without any of these it is refused.
+        An insight with sides is promoted by naming one of them (``side``, its place in ``sides``), by a ``text``, or
+        with ``despite=["contradiction"]``: all sides are then one memory with the flag ``contradiction``. Without any
+        of these it is refused.
         A text that hides characters or speaks to its reader is promoted only with ``acknowledge=["hidden_text"]`` or
         ``["instruction_like"]``. Invisible characters are removed, unless ``keep_invisible`` is set.
         With ``version`` a decision on an insight that has changed since is refused, here and in the other decisions.

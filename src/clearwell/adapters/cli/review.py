@@ -105,7 +105,7 @@ def promote(
     ] = None,
     despite_contradiction: Annotated[
         bool,
-        typer.Option("--despite-contradiction", help="Promote the summary although its sources contradict each other."),
+        typer.Option("--despite-contradiction", help="Promote all sides as one memory with the flag contradiction."),
     ] = False,
     acknowledge: Acknowledge = None,
     keep_invisible: KeepInvisible = False,

@@ -36,7 +36,7 @@ OPENING: Final = "<memory id="
 LONGEST_NAME: Final = 40
 NAMELESS: Final = "_"
 HEADING: Final = "## 历史上下文 / History"
-SHOWN_FLAGS: Final = (Flag.CONFLICT, Flag.NEAR_REJECTED, Flag.INSTRUCTION_LIKE)
+SHOWN_FLAGS: Final = (Flag.CONFLICT, Flag.CONTRADICTION, Flag.NEAR_REJECTED, Flag.INSTRUCTION_LIKE)
 
 
 def escape_markup(text: str) -> str:

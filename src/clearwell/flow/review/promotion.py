@@ -17,7 +17,7 @@ from clearwell.flow.review.insights import (
     read_insight,
     require_open,
 )
-from clearwell.flow.review.sides import choose_text, select_sources
+from clearwell.flow.review.sides import choose_text, find_text, promotes_all_sides, select_sources
 from clearwell.ports import Clock, DecisionTransaction, ReviewStore
 from clearwell.records import (
     DecisionRequest,
@@ -32,6 +32,7 @@ from clearwell.records import (
     PromotionResult,
 )
 from clearwell.settings import Settings
+from clearwell.vocabulary import Flag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ class PreparedPromotion:
 
 
 class InsightPromotion:
-    """Promotes an insight: as it is, one of its sides, or in a person's words."""
+    """Promotes an insight: as it is, one of its sides or all of them, or in a person's words."""
 
     def __init__(
         self, review: ReviewStore, planner: PromotionPlanner, writer: PromotionWriter, clock: Clock, settings: Settings
@@ -61,6 +62,8 @@ class InsightPromotion:
         text = choose_text(insight, request, self._settings)
         sources = [] if request.text is not None else select_sources(insight, request)
         memory = await screen_text(_build_memory(insight, text, request), [one.content for one in sources])
+        if promotes_all_sides(insight, request):
+            memory = replace(memory, flags=(*memory.flags, Flag.CONTRADICTION))
         (plan,) = await self._planner.plan(group_id, [memory])
         return PreparedPromotion(request=request, insight=insight, plan=plan)
 
@@ -114,7 +117,7 @@ def _build_memory(insight: Insight, text: str, request: DecisionRequest) -> NewM
 def _compare_texts(insight: Insight, text: str, request: DecisionRequest) -> PromotedInsight:
     """Name the insight and the outputs of its side, with both texts if it was promoted in other words."""
     side = None if request.side is None else tuple(one.log_id for one in select_sources(insight, request))
-    if text == insight.summary or (request.text is None and side is None):
+    if text in (insight.summary, find_text(insight)):
         return PromotedInsight(insight_id=insight.id, side_sources=side)
     return PromotedInsight(insight_id=insight.id, side_sources=side, text_before=insight.summary, text_after=text)
 

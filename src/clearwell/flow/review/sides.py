@@ -1,7 +1,8 @@
 """The text of a promoted insight. Where its sources contradict each other, the person names a side.
 
 A memory that states two sides of one question would be wrong whichever of them is true. So an insight with sides is
-promoted by naming one of them, in the words of a person, or as it is with ``despite``.
+promoted by naming one of them, or in the words of a person. With ``despite`` all sides become one memory, which has the
+flag ``contradiction`` wherever it is shown: that the group disagrees is then what is known.
 """
 
 from typing import Final
@@ -28,14 +29,26 @@ def choose_text(insight: Insight, request: DecisionRequest, settings: Settings) 
         return limits.require_readable(request.text, "text", max_bytes=settings.max_content_bytes)
     if request.side is not None:
         return find_side_text(insight, request.side)
-    if needs_side(insight) and Flag.CONTRADICTION not in request.despite:
+    if promotes_all_sides(insight, request):
+        return "\n".join(find_side_text(insight, number) for number in range(len(insight.sides)))
+    if needs_side(insight):
         raise Conflict("insight_has_sides", current={"sides": _describe_sides(insight)}, id=insight.id)
     return find_text(insight)
 
 
 def needs_side(insight: Insight) -> bool:
     """Whether a side has to be named to promote this insight. A summary that a person wrote is a choice already."""
-    return bool(insight.sides) and insight.state in OPEN and insight.written_by is not Writer.PERSON
+    return _is_disputed(insight) and insight.state in OPEN
+
+
+def promotes_all_sides(insight: Insight, request: DecisionRequest) -> bool:
+    """Whether the promoted text states sides that contradict each other."""
+    is_chosen = request.text is not None or request.side is not None
+    return not is_chosen and _is_disputed(insight) and Flag.CONTRADICTION in request.despite
+
+
+def _is_disputed(insight: Insight) -> bool:
+    return bool(insight.sides) and insight.written_by is not Writer.PERSON
 
 
 def select_sources(insight: Insight, request: DecisionRequest) -> tuple[InsightSource, ...]:

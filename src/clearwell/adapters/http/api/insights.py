@@ -89,7 +89,7 @@ Despite = Annotated[
     list[Literal["contradiction"]],
     Field(
         max_length=1,
-        description="contradiction: promote the insight as it is although its sources contradict each other",
+        description="contradiction: promote all sides as one memory, which has the flag contradiction",
     ),
 ]
 
