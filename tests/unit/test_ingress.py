@@ -125,6 +125,7 @@ def test_an_output_without_a_claim_or_a_decision_is_refused(content: str, kinds:
     refused = checks.check_substance(segmented(content), SETTINGS)
     assert (refused.outcome, refused.params["kinds"]) == (Outcome.FAIL, kinds)
     assert refused.explanation("en").startswith("The output has no claim and no decision. It consists of: ")
+    assert (refused.explanation("en")[-1], refused.explanation("zh")[-1]) == (".", "。")
     assert "{" not in refused.explanation("zh")
     allowed = checks.check_substance(segmented(content), Settings(require_substance=False))
     assert (allowed.outcome, allowed.reason) == (Outcome.PASS, "verdict_no_substance")

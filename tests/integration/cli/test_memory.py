@@ -16,7 +16,7 @@ def test_a_capture_is_admitted_refused_and_found_again(served: Program) -> None:
     assert admitted.out.startswith("⚡️ Admitted")
     assert "non-duplicate" in admitted.out
     refused = served.chinese().good("capture", "-g", "city", "--confidence", "0.5", "-", stdin=SAID)
-    assert refused.out.startswith("未准入：置信度 0.5 低于阈值 0.8。")
+    assert refused.out.startswith("未准入：产出保留在隔离区")
     found = served.good("query", "-g", "city", "--json", "--max-results", "1", "When is the tram closed?").json
     (item,) = found["results"]
     assert item["content"] == SAID
