@@ -223,6 +223,45 @@ async def test_a_long_entry_whose_answer_is_verified_is_not_shown_for_it() -> No
     assert Source.HOT in [item.source for item in other.items]
 
 
+REPORT = """# Report on the harbour
+
+The survey of the harbour was finished in June by two vessels and a diver, and its results are in this report.
+
+## Depths
+
+- The depth at berth 33 is 16.9 metres at low tide, measured by the survey vessel.
+- The depth at berth 34 is 11.2 metres at low tide, measured by the survey vessel.
+- The turning basin has been dredged twice since the storm in February.
+
+## Cranes
+
+The two northern cranes lift forty tonnes each and are inspected every second month. The southern crane is out of order
+since Tuesday, and its gearbox has been sent to the manufacturer. The rails of all cranes were aligned in autumn. The
+control room has been moved to the second floor of the port office, where it has its own supply of power.
+"""
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the depth at berth 33?", "What has the southern crane's gearbox been sent for?"]
+)
+async def test_a_document_that_is_verified_in_chunks_is_not_shown_as_unverified(question: str) -> None:
+    path = Path(settings=EVERYTHING.model_copy(update={"chunk_size": 300}), embedder=OfflineEmbedder())
+    await path.memory.acting_as(AGENT).capture(said(REPORT), wait=True)
+    assert [item.source for item in (await path.memory.acting_as(AGENT).retrieve(question, group="g")).items] == [
+        Source.HOT
+    ]
+    assert (await path.memory.promote(REPORT, group="g")).chunks > 2
+    found = await path.memory.acting_as(AGENT).retrieve(question, group="g")
+    assert {item.source for item in found.items} == {Source.COLD}
+
+
+async def test_an_entry_with_one_statement_is_not_shown_if_that_is_verified() -> None:
+    path = await filled(f"Thanks for asking! {LONG}")
+    await path.memory.promote(LONG, group="g")
+    found = await path.memory.acting_as(AGENT).retrieve(LONG, group="g")
+    assert [item.source for item in found.items] == [Source.COLD]
+
+
 async def test_a_verified_memory_is_not_ranked_below_its_copies() -> None:
     path = await filled(f"{LONG.rstrip('.')} indeed.")
     await path.memory.promote(LONG, group="g")

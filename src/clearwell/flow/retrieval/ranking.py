@@ -11,6 +11,7 @@ from clearwell.flow.retrieval.working_search import EntryMatch
 from clearwell.ports import Embedder
 from clearwell.records import ContextItem, Explanation, FoundChunk, Label, Layer, Scope, Source
 from clearwell.text.normalisation import normalise
+from clearwell.text.segments import segment
 
 SAME_WORDS: Final = 0.8
 """Minimum share of the words of the shorter text that two texts share if one is a copy of the other."""
@@ -101,7 +102,14 @@ def _explain_memory(found: FoundChunk) -> Explanation:
     return Explanation(cosine=found.similarity, words=found.words, parts=found.parts, rank=found.rank)
 
 
-_normal_forms = TextCache(normalise, max_bytes=8 * MIB, bytes_per_character=8)
+def _normalise_statements(text: str) -> frozenset[str]:
+    """What a text says: the whole, and each of its statements, in their normal forms."""
+    statements = (text[one.start : one.end] for one in segment(text) if one.is_statement)
+    return frozenset(filter(None, map(normalise, (text, *statements))))
+
+
+_normal_forms = TextCache(normalise, max_bytes=4 * MIB, bytes_per_character=8)
+_verified_forms = TextCache(_normalise_statements, max_bytes=4 * MIB, bytes_per_character=16)
 
 
 def filter_relevant(items: list[ContextItem], threshold: float | None) -> list[ContextItem]:
@@ -115,11 +123,11 @@ def drop_verified(
     """The matches of working memory without those that are also among the verified items.
 
     These are entries that a verified memory was promoted from, that have the same text, or whose statement that
-    answers the query is one.
+    answers the query is one, or a statement of one.
     """
     returned = {item.id for item in cold}
     origins = {chunk.origin_id for chunk in found if chunk.memory.id in returned}
-    verified_texts = {_normal_forms[item.content] for item in cold}
+    verified_texts = frozenset().union(*(_verified_forms[item.content] for item in cold))
     unpromoted = [match for match in matches if match.entry.id not in origins]
     if not verified_texts:
         return unpromoted
@@ -127,15 +135,19 @@ def drop_verified(
 
 
 def _is_verified(match: EntryMatch, verified_texts: Set[str]) -> bool:
-    place = _find_match(match)
-    answer = match.entry.content if place is None else match.entry.content[slice(*place)]
-    return _normal_forms[match.entry.content] in verified_texts or _normal_forms[answer] in verified_texts
+    content = match.entry.content
+    if _normal_forms[content] in verified_texts:
+        return True
+    if match.statement is None:
+        return False
+    statement = match.entry.statements[match.statement]
+    return _normal_forms[content[statement.start : statement.end]] in verified_texts
 
 
 def count_unread(matches: Iterable[EntryMatch], cold: Iterable[ContextItem]) -> int:
     """The characters that ``drop_verified`` would have to normalise: results are cached."""
     entries = _normal_forms.missing_characters(match.entry.content for match in matches)
-    return entries + _normal_forms.missing_characters(item.content for item in cold)
+    return entries + _verified_forms.missing_characters(item.content for item in cold)
 
 
 def merge_tiers(
