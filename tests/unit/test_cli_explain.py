@@ -12,6 +12,7 @@ from clearwell.errors import NotFound, WorkingMemoryUnavailable
 from clearwell.records import Layer, NewCapture, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.testing import ManualClock, MemoryWorkingStore
+from clearwell.text.segments import MAX_SEGMENTS
 from clearwell.views.captures import VerdictView
 from clearwell.vocabulary import OutputState
 from tests.path import LONG, OTHER, Path, client_of, said
@@ -124,6 +125,21 @@ def test_the_time_left_is_in_the_largest_unit_that_fits() -> None:
     now = datetime.now(UTC)
     left = [Terminal("en").time_left(now + timedelta(seconds=seconds)) for seconds in (-5, 30, 90, 3700, 90000)]
     assert left == ["less than a minute left"] * 2 + ["1 min left", "1 h left", "1 d left"]
+
+
+async def test_an_output_that_is_too_long_to_be_segmented_says_where_that_ends(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = Path()
+    long = "\n\n".join(f"The pump number {number} was replaced in May." for number in range(MAX_SEGMENTS + 50))
+    row = (await trace(path, await captured(path, said(long)))).row
+    assert row.statements is not None
+    assert row.unsegmented_from == row.statements[-1].span.end < len(long)
+    for terminal, words in ((Terminal("en"), "is too long"), (Terminal("zh"), "产出过长")):
+        show_statements(row, terminal)
+        assert words in capsys.readouterr().out
+    whole = (await trace(path, await captured(path, said("The pump in Lyon was replaced in June.")))).row
+    assert whole.unsegmented_from is None
 
 
 @pytest.mark.parametrize(

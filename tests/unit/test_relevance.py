@@ -53,6 +53,11 @@ def test_without_a_vector_words_alone_tell() -> None:
     assert compute_relevance(EMBEDDER, None, 0.6) == read_words(0.6) > 0.7
 
 
+def test_a_word_far_into_a_long_entry_counts() -> None:
+    parts = ["".join(chr(ord("a") + int(digit)) for digit in str(number)) + "zuk" for number in range(1000, 1600)]
+    assert share([" ".join(parts), "Something else."], parts[-1])[0] > 0.4
+
+
 def test_of_a_few_texts_the_share_is_by_their_own_rarity() -> None:
     texts = ["Ticket OPS-48213 was closed.", "Ticket OPS-1 was closed.", "Something else."]
     found = share(texts, "ticket OPS-48213")

@@ -31,7 +31,7 @@ OFFICE = [
 ]
 
 
-EVERYTHING = Settings(min_width=0, ingress_checks=("confidence",))
+EVERYTHING = Settings(min_width=0, ingress_checks=("confidence",), retrieve_timeout_seconds=60)
 
 
 async def filled(*texts: str) -> Path:

@@ -222,6 +222,17 @@ class StatementView(View):
         return Statement(log_id=log_id, number=number, segment=segment)
 
 
+def _find_unsegmented(content: str, statements: Sequence[Statement]) -> int | None:
+    """Where the segments of an output end because it has too many of them, or too many lines."""
+    from clearwell.text.markdown_blocks import MAX_LINES
+    from clearwell.text.segments import MAX_SEGMENTS
+
+    if not statements or (len(statements) < MAX_SEGMENTS and content.count("\n") < MAX_LINES):
+        return None
+    end = statements[-1].segment.end
+    return end if content[end:].strip() else None
+
+
 class QuarantineRowView(View):
     """A captured output with everything that happened to it."""
 
@@ -253,6 +264,9 @@ class QuarantineRowView(View):
     statements: tuple[StatementView, ...] | None = Field(
         None, description="the segments of the content with their kinds; of one row only, and once it was segmented"
     )
+    unsegmented_from: int | None = Field(
+        None, description="where the rest of the content begins that is too long to be segmented; of one row only"
+    )
     segmented_by: str | None = Field(
         None, description="what found the statements: rules, or the name of the digest model"
     )
@@ -278,6 +292,7 @@ class QuarantineRowView(View):
             statements=None
             if statements is None
             else [StatementView.from_record(each, capture.content) for each in statements],
+            unsegmented_from=_find_unsegmented(capture.content, statements or ()),
             segmented_by=row.segmented_by,
             segmenter_problem=row.segmenter_problem,
         )

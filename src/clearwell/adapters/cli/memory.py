@@ -30,7 +30,7 @@ from clearwell.adapters.cli.verdicts import name_flags, show_refusal, show_verdi
 from clearwell.errors import InvalidInput
 from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
-from clearwell.vocabulary import Admission, Fate, IdKind
+from clearwell.vocabulary import Admission, Fate, IdKind, Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -278,7 +278,8 @@ def show_retrieval(found: RetrievalView, group: str, terminal: Terminal) -> None
             others = terminal.join_ids(item.conflicts_with)
             terminal.block(terminal.words("cli_item_conflicts", others=others), indent=4)
         if item.cut or item.cut_before:
-            terminal.block(terminal.words("cli_item_cut"), indent=4)
+            code = "cli_item_cut_output" if item.source is Source.HOT else "cli_item_cut"
+            terminal.block(terminal.words(code, id=shorten_id(item.id)), indent=4)
         if item.explanation is not None:
             terminal.block(describe_scores(item.explanation, terminal), indent=4)
 

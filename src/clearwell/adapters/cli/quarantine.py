@@ -257,6 +257,9 @@ def show_statements(row: QuarantineRowView, terminal: Terminal) -> None:
         terminal.block(f"· {shorten(escape_hidden(text), STATEMENT_WIDTH)}", indent=4)
     if len(found) > STATEMENTS_LISTED:
         terminal.tell("cli_explain_statements_more", count=len(found) - STATEMENTS_LISTED)
+    if row.unsegmented_from is not None:
+        share = row.unsegmented_from / len(row.content)
+        terminal.tell("cli_explain_unsegmented", place=row.unsegmented_from, percent=f"{share:.0%}", style="yellow")
 
 
 def _show_sightings(row: QuarantineRowView, terminal: Terminal) -> None:

@@ -45,6 +45,10 @@ class Bm25:
         return frozenset(map(dimension, _term_counts[text]))
 
     def lexemes(self, text: str, near: Sequence[str]) -> Mapping[int, float]:
+        return self.weigh(text, near, most=MOST)
+
+    def weigh(self, text: str, near: Sequence[str], *, most: int | None = None) -> dict[int, float]:
+        """The weights of a text that has these neighbours: of all its terms, or of the first ones."""
         own = _term_counts[text]
         together = Counter(own)
         for neighbour in near:
@@ -53,7 +57,7 @@ class Bm25:
             )
         alone, summed = _saturate(own, LENGTH), _saturate(together, LENGTH_WITH_NEIGHBOURS)
         stored: dict[int, float] = {}
-        for term in list(together)[:MOST]:
+        for term in list(together)[:most]:
             place = dimension(term)
             stored[place] = stored.get(place, 0.0) + alone.get(term, 0.0) + summed[term]
         return stored

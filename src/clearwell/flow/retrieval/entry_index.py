@@ -190,8 +190,8 @@ class EntryIndex:
             return earlier
         return EntryTerms(
             (entry.content, *near),
-            Terms.of(_BM25.lexemes(entry.content, near)),
-            Terms.of(_BM25.lexemes(entry.content, ())),
+            Terms.of(_BM25.weigh(entry.content, near)),
+            Terms.of(_BM25.weigh(entry.content, ())),
         )
 
     def _collect_vectors(self) -> None:
