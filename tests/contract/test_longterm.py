@@ -7,7 +7,7 @@ import pytest
 
 from clearwell.errors import RequestInProgress
 from clearwell.ports import Claim, SearchQuery, Stores
-from clearwell.records import Origin, Vector
+from clearwell.records import Origin, PromotedPart, Vector
 from tests.contract.ports import promote, promotion, request, unit
 
 
@@ -91,7 +91,7 @@ async def test_outputs_that_were_promoted_are_known_to_whoever_sees_their_memory
     for (decided, chunks), output in zip((shared, own), outputs, strict=False):
         text = replace(decided.text, origin=Origin.WORKING, origin_id=output)
         await promote(stores, "g", [(replace(decided, text=text), chunks)])
-    assert await stores.longterm.find_promoted("g", outputs, agent_id=None) == {outputs[0]}
-    assert await stores.longterm.find_promoted("g", outputs, agent_id="a1") == {*outputs[:2]}
-    assert await stores.longterm.find_promoted("other", outputs, agent_id=None) == frozenset()
-    assert await stores.longterm.find_promoted("g", [], agent_id=None) == frozenset()
+    assert await stores.longterm.find_promoted("g", outputs, agent_id=None) == {PromotedPart(outputs[0])}
+    assert await stores.longterm.find_promoted("g", outputs, agent_id="a1") == {*map(PromotedPart, outputs[:2])}
+    assert await stores.longterm.find_promoted("other", outputs, agent_id=None) == set()
+    assert await stores.longterm.find_promoted("g", [], agent_id=None) == set()

@@ -21,6 +21,7 @@ from clearwell.records import (
     MemoryState,
     NewMemory,
     Origin,
+    PromotedPart,
     Promotion,
     Sighting,
     SourceSelector,
@@ -198,6 +199,28 @@ async def test_ids_are_found_by_their_last_characters_in_one_group(stores: Store
     assert await stores.review.find_ids("g", IdKind.ROW, "00000001", limit=5) == both
     assert await stores.review.find_ids("g", IdKind.ROW, "00000001", limit=1) == both[:1]
     assert await stores.review.find_ids("g", IdKind.ROW, "000100000001", limit=5) == both[1:]
+
+
+async def test_statements_that_a_promoted_insight_rests_on_are_known(stores: Stores) -> None:
+    first, _ = await shown(stores, [1, 2], [3])
+    rows = [UUID(int=number) for number in (1, 2, 3)]
+    async with stores.decisions.transaction("g") as transaction:
+        taken = await promote(transaction, 1, first)
+    assert await stores.longterm.find_promoted("g", rows, agent_id=None) == {PromotedPart(rows[0], (0, 6))}
+    assert await stores.longterm.find_promoted("g", rows[1:], agent_id=None) == set()
+    async with stores.decisions.transaction("g") as transaction:
+        await record(transaction, 2, action=Action.UNDO, insight_id=first.id, undoes=taken.id)
+    assert await stores.longterm.find_promoted("g", rows, agent_id=None) == set()
+
+
+async def test_statements_of_a_side_that_was_not_promoted_are_not_known(stores: Stores) -> None:
+    (one,) = await shown(stores, [1, 2])
+    made = from_insight(1, one)
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.insert_promotions([made])
+        known = {"insight_id": one.id, "promotion_id": made[0].id, "memory_id": made[0].memory_id}
+        await record(transaction, 1, side_sources=(UUID(int=2),), **known)
+    assert await stores.longterm.find_promoted("g", [UUID(int=1), UUID(int=2)], agent_id=None) == set()
 
 
 async def test_groups_with_insights_are_listed(real_stores: Stores) -> None:

@@ -9,6 +9,7 @@ from clearwell.errors import Conflict, InvalidInput
 from clearwell.flow.context.fencing import format_label
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import Action, InsightSide, InsightState, Support, Writer
+from clearwell.settings import Settings
 from tests.path import AGENT, Path, said
 from tests.unit.test_review import decide, insight, offered, verified
 
@@ -138,3 +139,26 @@ async def test_a_headline_that_was_cut_is_promoted_as_the_whole_statement() -> N
     assert verified(path) == [plain]
     (decision,) = await path.review.decisions(group="g")
     assert (decision.text_before, decision.text_after) == (None, None)
+
+
+async def test_the_statements_of_the_promoted_side_are_not_shown_as_unverified() -> None:
+    path = Path(settings=Settings(retrieve_timeout_seconds=60))
+    one = await disputed(path)
+    found = await insight(path, one)
+    spans = tuple(replace(source, span=(0, len(source.content))) for source in found.sources)
+    path.ledger.put(replace(found, sources=spans))
+    text = "Facilities say that the data centre in Lyon is switched off on Friday the 8th of May."
+    path.ledger.put(
+        replace(await insight(path, one), sides=tuple(replace(side, statement=text) for side in found.sides))
+    )
+    done = await decide(path, Action.PROMOTE, one, side=1)
+    options = RetrieveOptions(sources=["hot"])
+
+    async def list_unverified() -> list[str]:
+        answer = await path.memory.acting_as(AGENT).retrieve("When is Lyon switched off?", group="g", options=options)
+        return sorted(item.content for item in answer.items)
+
+    assert await list_unverified() == [MONDAY]
+    assert done.decision_id is not None
+    await path.review.undo(done.decision_id, group="g")
+    assert await list_unverified() == [FRIDAY, MONDAY]

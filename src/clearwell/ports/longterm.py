@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from clearwell.records import EVERYTHING, FoundChunk, Memory, SearchFilter, Vector
+from clearwell.records import EVERYTHING, FoundChunk, Memory, PromotedPart, SearchFilter, Vector
 
 
 class SparseEncoder(Protocol):
@@ -94,8 +94,12 @@ class LongTermSearch(Protocol):
         """
         ...
 
-    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> frozenset[UUID]:
-        """Which of these outputs were promoted to a memory that is valid and that the agent may see."""
+    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> set[PromotedPart]:
+        """What of these outputs was promoted to a memory that is valid and that the agent may see.
+
+        That is the output itself, or a statement of it that a promoted insight rests on. If one side of an insight was
+        promoted, only the statements of that side count.
+        """
         ...
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:

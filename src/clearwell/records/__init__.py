@@ -101,7 +101,15 @@ from clearwell.records.maintenance import IndexChanges
 from clearwell.records.node import NodeEvent, NodeRun
 from clearwell.records.promotion import Promotion, PromotionResult
 from clearwell.records.reembedding import OFFLINE_MODEL, ModelChoice, NewReembedding, Reembedding, StoredText
-from clearwell.records.retrieval import ContextItem, Explanation, FoundChunk, Parts, Retrieval, VerifiedMemory
+from clearwell.records.retrieval import (
+    ContextItem,
+    Explanation,
+    FoundChunk,
+    Parts,
+    PromotedPart,
+    Retrieval,
+    VerifiedMemory,
+)
 from clearwell.records.review import (
     AcceptRate,
     ActivityDay,
@@ -285,6 +293,7 @@ __all__ = [
     "Outcome",
     "Parts",
     "Principal",
+    "PromotedPart",
     "Promotion",
     "PromotionResult",
     "PromotionState",

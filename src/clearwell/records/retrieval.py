@@ -45,6 +45,14 @@ class FoundChunk:
     conflicts_with: tuple[UUID, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PromotedPart:
+    """An output that was promoted, or with ``span`` the statement of it that a promoted insight rests on."""
+
+    log_id: UUID
+    span: tuple[int, int] | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """How the scores of an item were computed. Unverified items also have an age.

@@ -11,7 +11,19 @@ import numpy as np
 from clearwell.errors import ReembeddingStarted
 from clearwell.flow.retrieval.metadata_filters import matches_all
 from clearwell.ports import SearchQuery, SparseEncoder
-from clearwell.records import FoundChunk, Memory, Promotion, SearchFilter, Tombstone, TombstoneKind, Vector
+from clearwell.records import (
+    Action,
+    Decision,
+    FoundChunk,
+    Memory,
+    PromotedPart,
+    Promotion,
+    SearchFilter,
+    Tombstone,
+    TombstoneKind,
+    Vector,
+)
+from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.ranking import Ranking
 
 _Gap: TypeAlias = tuple[str, UUID, datetime, datetime]
@@ -23,8 +35,9 @@ _Kept: TypeAlias = tuple[Tombstone, bytes, Vector | None, str | None]
 class MemoryLongTerm:
     """Long-term memory in a list: search and promotion over the same chunks."""
 
-    def __init__(self, encoder: SparseEncoder) -> None:
+    def __init__(self, encoder: SparseEncoder, ledger: MemoryLedger | None = None) -> None:
         self._encoder = encoder
+        self._ledger = ledger or MemoryLedger()
         self._chunks: list[Memory] = []
         self._gaps: list[_Gap] = []
         self.promotions: list[Promotion] = []
@@ -95,13 +108,26 @@ class MemoryLongTerm:
     def _group(self, group_id: str) -> list[Memory]:
         return [chunk for chunk in self._chunks if chunk.group_id == group_id and chunk.valid_to is None]
 
-    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> frozenset[UUID]:
-        origins = {
-            self._origin(chunk)
-            for chunk in self._chunks
-            if chunk.group_id == group_id and chunk.valid_to is None and chunk.agent_id in (None, agent_id)
+    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> set[PromotedPart]:
+        valid = [chunk for chunk in self._group(group_id) if chunk.agent_id in (None, agent_id)]
+        origins, memories = {self._origin(chunk) for chunk in valid}, {chunk.id for chunk in valid}
+        outputs = {PromotedPart(log_id) for log_id in log_ids if log_id in origins}
+        return outputs | {
+            part
+            for decision in self._ledger.list_in_force(group_id)
+            if decision.action is Action.PROMOTE and decision.memory_id in memories
+            for part in self._list_sources(decision)
+            if part.log_id in log_ids
         }
-        return frozenset(log_id for log_id in log_ids if log_id in origins)
+
+    def _list_sources(self, decision: Decision) -> list[PromotedPart]:
+        """The statements that a decision on an insight promoted."""
+        insight = None if decision.insight_id is None else self._ledger.get(decision.group_id, decision.insight_id)
+        return [
+            PromotedPart(source.log_id, source.span)
+            for source in (() if insight is None else insight.sources)
+            if source.span is not None and (decision.side_sources is None or source.log_id in decision.side_sources)
+        ]
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         found = [

@@ -27,7 +27,8 @@ class MemoryStores:
 
     def __init__(self, settings: Settings, clock: Clock, ids: Ids, encoder: SparseEncoder) -> None:
         self.tombstones = MemoryTombstones()
-        self.longterm = MemoryLongTerm(encoder)
+        self.ledger = MemoryLedger()
+        self.longterm = MemoryLongTerm(encoder, self.ledger)
         self.quarantine = MemoryQuarantine(
             clock,
             ttl=timedelta(seconds=settings.working_ttl_seconds),
@@ -40,7 +41,7 @@ class MemoryStores:
         self.recalls = MemoryRecalls(clock)
         self.events = MemoryEvents(length=settings.event_stream_length)
         self.pauses = MemoryPauses(clock)
-        self.ledger, self.audit, self.keys = MemoryLedger(), MemoryAudit(), MemoryKeys()
+        self.audit, self.keys = MemoryAudit(), MemoryKeys()
         self.audit_heads = MemoryAuditHeads()
         self.groups = MemoryGroups(lambda: self.quarantine.groups() | self.longterm.groups(), keys=self.keys)
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)

@@ -15,7 +15,7 @@ import structlog
 from clearwell.errors import ReembeddingStarted, Unavailable
 from clearwell.flow.reembedding.scale import Measure, Scale, measure_scale, rescale_fusion, translate_cosine
 from clearwell.ports import Embedder, LongTermSearch, ReembeddingStore, SearchQuery
-from clearwell.records import FoundChunk, Memory, ModelChoice, Reembedding
+from clearwell.records import FoundChunk, Memory, ModelChoice, PromotedPart, Reembedding
 
 EmbedderFactory = Callable[[ModelChoice], Embedder]
 log = structlog.get_logger(__name__)
@@ -124,7 +124,7 @@ class MultiModelSearch(LongTermSearch):
                 await self._models.refresh()
         return [await self.search(one) for one in queries]
 
-    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> frozenset[UUID]:
+    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> set[PromotedPart]:
         return await self._longterm.find_promoted(group_id, log_ids, agent_id=agent_id)
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:

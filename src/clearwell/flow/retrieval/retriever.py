@@ -19,11 +19,11 @@ from clearwell.flow.retrieval.agent_names import AgentNames
 from clearwell.flow.retrieval.options import RetrievalPlan, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.rejections import Rejections
 from clearwell.flow.retrieval.search import LongTermSearcher, VectorFuture
-from clearwell.flow.retrieval.working_search import WorkingMatches, WorkingSearcher
+from clearwell.flow.retrieval.working_search import EntryMatch, WorkingMatches, WorkingSearcher
 from clearwell.flow.working.recalls import RecallLog
 from clearwell.offload import offload
 from clearwell.ports import Clock, Embedder, Fusion, LongTermSearch, QueryTerms, SearchQuery, WorkingStore
-from clearwell.records import ContextItem, EventType, FoundChunk, Json, Retrieval, Source
+from clearwell.records import ContextItem, EventType, FoundChunk, Json, PromotedPart, Retrieval, Source
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -205,7 +205,8 @@ class Retriever:
     async def _drop_promoted(self, working: WorkingMatches, plan: RetrievalPlan) -> WorkingMatches:
         """The matches without entries that are verified memory by now, whether or not their memory is found.
 
-        If the database does not answer soon, they are returned as they are.
+        An entry of which a statement was promoted is left out if that statement answers the query. If the database does
+        not answer soon, they are returned as they are.
         """
         if not working.matches:
             return working
@@ -221,7 +222,8 @@ class Retriever:
             return working
         finally:
             abandon(asking)
-        return replace(working, matches=[match for match in working.matches if match.entry.id not in promoted])
+        unpromoted = [match for match in working.matches if promoted.isdisjoint(_list_parts(match))]
+        return replace(working, matches=unpromoted)
 
     async def _wait_for_working(
         self, reading: asyncio.Task[WorkingMatches] | None, seconds: float, degraded: list[str]
@@ -249,6 +251,15 @@ class Retriever:
             text=query,
             explain=plan.explain,
         )
+
+
+def _list_parts(match: EntryMatch) -> list[PromotedPart]:
+    """What an item of this match would show: the entry, and its statement that answers the query."""
+    whole = PromotedPart(match.entry.id)
+    if match.statement is None:
+        return [whole]
+    statement = match.entry.statements[match.statement]
+    return [whole, PromotedPart(match.entry.id, (statement.start, statement.end))]
 
 
 def make_fusion(embedder: Embedder, settings: Settings) -> Fusion:

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from clearwell.errors import ReembeddingStarted
 from clearwell.ports import Fusion, LongTermSearch, QueryTerms, SearchQuery
-from clearwell.records import FoundChunk, Memory, Parts
+from clearwell.records import FoundChunk, Memory, Parts, PromotedPart
 from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.group_indexes import IndexedGroups, search_by_index
@@ -108,10 +108,13 @@ class PostgresLongTerm(LongTermSearch):
         """The dimensions of the group's vector index, if this search can use it."""
         return None if self._indexed is None else self._indexed.find_dimensions(wanted, limit)
 
-    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> frozenset[UUID]:
+    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> set[PromotedPart]:
         params = {"group_id": group_id, "ids": list(log_ids), "agent_id": agent_id}
         rows = await self._database.run(self._role, group_id, query("find_promoted"), params)
-        return frozenset(row["origin_id"] for row in rows)
+        return {
+            PromotedPart(row["log_id"], None if row["span_start"] is None else (row["span_start"], row["span_end"]))
+            for row in rows
+        }
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         params = {"group_id": group_id, "ids": list(ids), "agent_id": agent_id}

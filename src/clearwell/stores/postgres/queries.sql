@@ -682,11 +682,20 @@ WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND (agent_id IS NULL OR age
 ORDER BY id, chunk_no
 
 -- name: find_promoted
--- The outputs among these that were promoted to a valid memory which the agent may see.
-SELECT DISTINCT p.origin_id FROM promotions p
+-- The outputs among these that were promoted to a valid memory which the agent may see, and the statements of them that
+-- an insight rests on which was.
+SELECT p.origin_id AS log_id, NULL::integer AS span_start, NULL::integer AS span_end FROM promotions p
 JOIN memories m ON m.group_id = p.group_id AND m.promotion_id = p.id
 WHERE p.group_id = %(group_id)s AND p.origin_id = ANY(%(ids)s) AND m.valid_to IS NULL
     AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
+UNION
+SELECT s.log_id, s.span_start, s.span_end FROM insight_sources s
+JOIN decisions d ON d.group_id = s.group_id AND d.insight_id = s.insight_id AND d.action = 'promote'
+    AND (d.side_sources IS NULL OR s.log_id = ANY(d.side_sources))
+JOIN memories m ON m.group_id = d.group_id AND m.id = d.memory_id
+WHERE s.group_id = %(group_id)s AND s.log_id = ANY(%(ids)s) AND s.span_start IS NOT NULL AND m.valid_to IS NULL
+    AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
+    AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
 
 -- name: embedding_models
 SELECT model, dimensions FROM embedding_models
