@@ -7,6 +7,7 @@ import pytest
 
 from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.flow.retrieval.entry_index import EntryIndex
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.flow.retrieval.relevance import (
     MAX_UNRELATED,
     MIN_BY_COSINE,
@@ -17,9 +18,12 @@ from clearwell.flow.retrieval.relevance import (
     read_words,
     relate_to_best,
 )
+from clearwell.models import OfflineEmbedder
+from clearwell.records import NewMemory
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
 from tests.contract.ports import entry
+from tests.path import AGENT, Path
 
 EMBEDDER = WordEmbedder()
 
@@ -118,3 +122,17 @@ def test_less_is_enough_next_to_a_neighbour_that_is_alike_and_says_enough() -> N
     assert evidence.limit(0.9, evidence.near, [0.0, evidence.alone]) == 0.9
     assert evidence.limit(0.9, evidence.near, [evidence.near]) < MAX_UNRELATED
     assert evidence.limit(0.9, evidence.near - 0.1, [evidence.alone]) < MAX_UNRELATED
+
+
+async def test_a_memory_is_not_relevant_by_the_words_of_its_neighbours() -> None:
+    path = Path(settings=Settings(retrieve_timeout_seconds=60), embedder=OfflineEmbedder())
+    texts = ["The depth at berth 33 is 16.9 metres at low tide.", "Layer the lasagne and bake it for forty minutes."]
+    await path.memory.promote_many([NewMemory(content=text, session_id="s") for text in texts], group="g")
+    options = RetrieveOptions(explain=True)
+    found = await path.memory.acting_as(AGENT).retrieve("depth at berth 33", group="g", options=options)
+    berth, lasagne = found.items
+    assert lasagne.explanation is not None
+    assert lasagne.explanation.cosine is not None
+    assert lasagne.explanation.words > 0
+    assert lasagne.relevance == path.embedder.relevance(lasagne.explanation.cosine)
+    assert (berth.relevance or 0) > 0.9

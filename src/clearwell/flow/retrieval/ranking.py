@@ -8,7 +8,7 @@ from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.flow.retrieval.options import RetrievalPlan
 from clearwell.flow.retrieval.relevance import compute_relevance
 from clearwell.flow.retrieval.working_search import EntryMatch
-from clearwell.ports import Embedder
+from clearwell.ports import Embedder, QueryTerms
 from clearwell.records import ContextItem, Explanation, FoundChunk, Label, Layer, Scope, Source
 from clearwell.text.normalisation import normalise
 from clearwell.text.segments import segment
@@ -59,8 +59,12 @@ class ItemFactory:
             match=_find_match(match),
         )
 
-    def from_memory(self, found: FoundChunk, plan: RetrievalPlan) -> ContextItem:
-        """Make an item of long-term memory."""
+    def from_memory(self, found: FoundChunk, plan: RetrievalPlan, terms: QueryTerms) -> ContextItem:
+        """Make an item of long-term memory.
+
+        The words of its neighbours count for its relevance only if it has a word of the query itself.
+        """
+        has_words = not terms.weights.keys().isdisjoint(_BM25.dimensions(found.memory.content))
         memory, score = found.memory, found.words if found.similarity is None else found.similarity
         return ContextItem(
             content=memory.content,
@@ -72,7 +76,7 @@ class ItemFactory:
             label=Label.VERIFIED if memory.valid_to is None else Label.WITHDRAWN,
             verified=memory.valid_to is None,
             withdrawn_at=memory.valid_to,
-            relevance=compute_relevance(self._embedder, found.similarity, found.words),
+            relevance=compute_relevance(self._embedder, found.similarity, found.words if has_words else 0.0),
             scope=memory.scope,
             session_id=memory.session_id,
             agent_id=memory.agent_id,

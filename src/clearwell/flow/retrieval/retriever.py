@@ -100,7 +100,8 @@ class Retriever:
                     found = await self._drop_rejected(found, group_id, degraded)
             elif plan.reads_working:
                 await self._searcher.embed(query, vector, degraded)
-            cold = ranking.filter_relevant([self._items.from_memory(chunk, plan) for chunk in found], plan.threshold)
+            items = [self._items.from_memory(chunk, plan, terms) for chunk in found]
+            cold = ranking.filter_relevant(items, plan.threshold)
             working = await self._wait_for_working(reading, deadline - loop.time(), degraded)
         finally:
             if reading is not None:
