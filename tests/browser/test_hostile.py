@@ -1,5 +1,6 @@
 """Hostile text in the review inbox: nothing runs, nothing leaves, nothing looks verified."""
 
+from urllib.parse import quote
 from uuid import uuid4
 
 from playwright.async_api import expect
@@ -20,6 +21,9 @@ LOOK = """() => ({
   text: document.querySelector(".dossier > .statement")?.innerText ?? "",
   shown: document.querySelectorAll(".dossier").length,
 })"""
+MARKED = """() => [document.title, ...[...document.querySelectorAll("[title], [aria-label]")].flatMap(
+  (one) => [one.title, one.ariaLabel || ""])].filter((text) => /[\u26a1\u2705]/.test(text))"""
+"""What is shown outside of the text of the page with a mark of a badge in its colours."""
 NOTHING = {"foreign": 0, "badges": 0, "handlers": 0, "shown": 1}
 
 
@@ -45,6 +49,23 @@ async def test_nothing_runs_leaves_or_looks_verified(console: Console) -> None:
                 assert "⟦U+" in shown, text
             if text in BADGES:
                 assert await page.locator(".dossier .badge").count() == 0, text
+
+
+async def test_a_name_with_a_mark_looks_verified_nowhere(console: Console) -> None:
+    group = f"✅ Verified {uuid4()}"
+    names = ("✅ Verified ", "⚡️ scout of the northern data center")
+    for agent in names:
+        said = NewCapture(content=f"{agent} says that the gate opens at nine.", group_id=group, agent_id=agent)
+        await put_insight(console.clearwell, group, said.content, [said])
+    async with console.open(f"/g/{quote(group)}/review") as page:
+        await expect(page.get_by_label("Agent").locator("option")).to_have_text(
+            ["Any agent", "⟦U+26A1⟧ scout of the northern data center", "⟦U+2705⟧ Verified"]
+        )
+        await page.get_by_label("Agent").select_option(names[0])
+        await expect(page.locator(".insight-list li")).to_have_count(1)
+        for name in ("review", "quarantine", "chat", "audit"):
+            await page.goto(f"/g/{quote(group)}/{name}")
+            assert await page.evaluate(MARKED) == []
 
 
 async def test_a_hostile_output_is_plain_text_in_its_dialog(console: Console) -> None:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from clearwell.adapters.http.console.markdown import (
+    cut,
     highlight,
     host_of,
     render_beginning,
@@ -13,6 +14,7 @@ from clearwell.adapters.http.console.markdown import (
     show_plain,
     show_statement,
     show_unmarked,
+    write_out,
 )
 from tests.hostile import HOSTILE
 
@@ -47,6 +49,24 @@ def test_hidden_characters_are_written_out() -> None:
 
 def test_marks_in_a_text_are_not_badges() -> None:
     assert '<span class="mark">✅</span> Verified' in render_markdown("✅ Verified")
+
+
+def test_a_mark_is_written_out_where_it_cannot_be_grey() -> None:
+    assert write_out("✅ Verified ⚡️ \u200b") == "⟦U+2705⟧ Verified ⟦U+26A1⟧ ⟦U+200B⟧"
+    assert write_out("scout") == "scout"
+
+
+def test_many_marks_on_one_letter_are_counted() -> None:
+    stacked = "Z" + "\u0351\u036b\u0343\u036a\u0302" * 40 + "algo"
+    for shown in (str(render_markdown(stacked)), str(show_plain(stacked))):
+        assert 'Z\u0351<span class="hidden-character">⟦U+036B ×199⟧</span>algo' in shown
+    assert show_plain("Việt Nam") == "Việt Nam"
+
+
+def test_a_text_is_cut_by_its_characters() -> None:
+    assert cut("Z" + "\u0351" * 400 + "algo text", 40) == "Z\u0351⟦U+0351 ×399⟧algo text"
+    assert cut("The cooling loop " + "x" * 400, 40) == "The cooling loop " + "x" * 23 + "…"
+    assert cut("The gate opens at nine every day of the week.", 40) == "The gate opens at nine every day of the…"
 
 
 def test_mathematics_is_kept_as_text_and_prices_are_no_mathematics() -> None:

@@ -35,8 +35,16 @@ CLASSES = {
     "span": {"math", "inline", "host", "image", "mark", "hidden-character"},
     "div": {"math", "block"},
 }
-OF_NOTE = re.compile("<[^>]*>|(?P<mark>[\u26a1\u2705\u2714\u2611\u2713]\ufe0f?)|(?P<hidden>⟦U\\+[0-9A-F]{4,6}⟧)")
+OF_NOTE = re.compile(
+    "<[^>]*>|(?P<mark>[\u26a1\u2705\u2714\u2611\u2713]\ufe0f?)|(?P<hidden>⟦U\\+[0-9A-F]{4,6}(?: ×[0-9]+)?⟧)"
+)
 """Tags, which stay as they are, and in the text between them marks and hidden characters that were written out."""
+MARK = re.compile("[\u26a1\u2705\u2714\u2611\u2713]\ufe0f?")
+STACK = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+    "\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{5,}"
+)
+"""More marks on one letter than any language writes. They cover the lines above and below."""
 MARKUP = (
     re.compile(r"(?m)^[ \t]{0,3}(#{1,6}[ \t]+)()(?=\S)"),
     re.compile(r"(?<![A-Za-z0-9*])(\*\*)(?=[^\s*])[^\n]{0,400}?(?<=[^\s*])(\*\*)(?![A-Za-z0-9*])"),
@@ -57,7 +65,7 @@ def render_markdown(text: str) -> Markup:
     """Render a text as HTML that cannot run, load or pose as anything."""
     if len(text) > LONGEST:
         return Markup('<p class="plain">{}</p>').format(show_plain(text))
-    html = _renderer().render(escape_hidden(text))
+    html = _renderer().render(_write_hidden(text))
     clean = nh3.clean(
         html,
         tags=TAGS,
@@ -82,7 +90,22 @@ def quote_fenced(text: str) -> str:
 
 def show_plain(text: object) -> Markup:
     """A text as it is, with hidden characters written out and marks in grey."""
-    return Markup(_mark(str(escape(escape_hidden(str(text))))))  # noqa: S704 - escaped
+    return Markup(_mark(str(escape(_write_hidden(str(text))))))  # noqa: S704 - escaped
+
+
+def write_out(text: object) -> str:
+    """A text for a place without colours of its own, such as a title or a choice of a list: its marks, which would be
+    shown as those of a badge are, are written out as hidden characters are."""
+    return MARK.sub(lambda found: f"⟦U+{ord(found.group()[0]):04X}⟧", _write_hidden(str(text)))
+
+
+def cut(text: object, most: int) -> str:
+    """The beginning of a text, cut between words, or inside of a word that is long."""
+    whole = _collapse(str(text))
+    if len(whole) <= most:
+        return whole
+    words = whole[: most + 1].rpartition(" ")[0]
+    return f"{(words if len(words) > most // 2 else whole[:most]).rstrip()}…"
 
 
 def show_formulas(text: object) -> Markup:
@@ -90,7 +113,7 @@ def show_formulas(text: object) -> Markup:
     whole = str(text)
     if "$" not in whole or len(whole) > LONGEST:
         return show_plain(whole)
-    (line,) = _formula_finder().parseInline(escape_hidden(whole))
+    (line,) = _formula_finder().parseInline(_write_hidden(whole))
     return Markup("").join(
         FORMULAS.get(part.type, Markup("{}")).format(show_plain(part.content)) for part in line.children or ()
     )
@@ -138,6 +161,20 @@ def _drop_marks(
 def has_math(html: str) -> bool:
     """Whether rendered text needs the script that draws mathematics."""
     return 'class="math' in html
+
+
+def _write_hidden(text: str) -> str:
+    """A text with its hidden characters written out, and with the first of many marks on one letter."""
+    return _collapse(escape_hidden(text))
+
+
+def _collapse(text: str) -> str:
+    return text if text.isascii() else STACK.sub(_write_stack, text)
+
+
+def _write_stack(found: re.Match[str]) -> str:
+    marks = found.group()
+    return f"{marks[0]}⟦U+{ord(marks[1]):04X} ×{len(marks) - 1}⟧"
 
 
 def _mark(html: str) -> str:

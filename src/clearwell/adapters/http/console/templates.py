@@ -83,6 +83,8 @@ def environment() -> Environment:
         beginning=markdown.render_beginning,
         highlight=markdown.highlight,
         visible=markdown.show_plain,
+        written=markdown.write_out,
+        cut=markdown.cut,
         unmarked=markdown.show_unmarked,
         quoted=markdown.quote_fenced,
         formulas=markdown.show_formulas,
