@@ -18,10 +18,12 @@ from clearwell.adapters.http.console.inbox import (
     read_inbox,
     repeats_earlier,
 )
+from clearwell.adapters.http.console.markdown import cut
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.request import UNACKNOWLEDGED, ConsoleRequest, ConsoleRoute
 from clearwell.errors import ClearwellError, Conflict, InvalidInput
 from clearwell.messages import say
+from clearwell.ports import MemoryFilter
 from clearwell.records import Action, DecisionRequest, DecisionResult
 from clearwell.text.hidden_text import escape_hidden
 from clearwell.views.captures import QuarantineRowView
@@ -31,8 +33,9 @@ from clearwell.vocabulary import Flag
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 SNOOZE_DAYS = (1, 7, 30)
-MAX_QUOTED, FIRST_WORDS = 120, 48
-"""This many characters name an insight in an explanation, and in the message on a decision."""
+MAX_QUOTED, FIRST_WORDS, WORDS_BEFORE = 120, 48, 16
+"""This many characters name an insight in an explanation, and in the message on a decision, with this many before a
+difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,7 @@ class Toast:
     """What happened, and the decisions that can be undone from the message.
 
     ``decided`` is how many insights were decided, less than 0 if decisions were undone; ``settled`` are these insights.
+    ``memory`` is the text that a promotion made, or that its undoing withdrew.
     """
 
     code: str
@@ -48,6 +52,7 @@ class Toast:
     decided: int = 0
     settled: Sequence[UUID] = ()
     at: UUID | None = None
+    memory: str | None = None
     disputed: int = 0
     problems: Sequence[str] = ()
 
@@ -105,12 +110,14 @@ async def request_digest(request: ConsoleRequest, group: str) -> Response:
 async def undo(request: ConsoleRequest, group: str) -> Response:
     """Undo decisions, the last one first."""
     wanted = [found for name, value in request.sent_all if name == "decision" and (found := read_id(value))]
-    undone = [(await request.review.undo(decision_id, group=group)).undone for decision_id in reversed(wanted)]
+    undone = [await request.review.undo(decision_id, group=group) for decision_id in reversed(wanted)]
     at = read_id(request.sent.get("at", ""))
     one = undone[0] if len(undone) == 1 and at is not None else None
+    withdrawn = None if one is None or one.withdrawn is None else await _read_memory(request, group, one.withdrawn)
     toast = Toast(
-        code="console_undone" if one is None else f"console_undone_{one}",
+        code="console_undone" if one is None else f"console_undone_{one.undone}",
         params={"count": len(undone)},
+        memory=withdrawn,
         decided=-len(undone),
         at=at,
     )
@@ -181,7 +188,7 @@ async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Respo
         return await _answer(request, group, position.move(insight_id), toast, unsent=unsent, following=following)
     toast = Toast(
         code=f"console_done_{result.status}",
-        params={"text": _quote(decision.text or request.sent.get("quoted", ""), FIRST_WORDS)},
+        params=await _name_decided(request, group, decision, result),
         decisions=[result.decision_id] if result.decision_id is not None and not result.already else [],
         decided=1,
         settled=[insight_id],
@@ -207,7 +214,7 @@ async def _show(
     if position.at is not None and inbox.open is None:
         inbox = await read_inbox(request, group, position.move(None))
     if toast is not None and "text" not in toast.params:
-        toast = replace(toast, params={**toast.params, "text": _quote_open(inbox)})
+        toast = replace(toast, params={**toast.params, "text": _quote_open(inbox, toast.memory)})
     return request.page(
         template,
         group=group,
@@ -259,22 +266,47 @@ async def _explain_one_of_many(request: ConsoleRequest, group: str, insight_id: 
     dossier, why = await read_dossier(request, group, insight_id), await _explain(request, error)
     if dossier is None:
         return why
-    return f"“{escape_hidden(_quote(dossier.summary, MAX_QUOTED))}” {why}"
+    return f"“{escape_hidden(cut(dossier.summary, MAX_QUOTED))}” {why}"
 
 
-def _quote(text: str, most: int) -> str:
-    """The beginning of a text, cut between words where it has spaces."""
-    if len(text) <= most:
-        return text
-    words = text[: most + 1].rpartition(" ")[0]
-    return f"{(words if len(words) > most // 2 else text[:most]).rstrip()}…"
+def _quote_difference(text: str, other: str) -> str:
+    """The first words of a text or, where another wording begins with the same words, those that differ."""
+    same = next((at for at, (one, two) in enumerate(zip(text, other, strict=False)) if one != two), len(other))
+    if text == other or same < FIRST_WORDS - WORDS_BEFORE:
+        return cut(text, FIRST_WORDS)
+    start = text.rfind(" ", 0, same - WORDS_BEFORE) + 1 or same - WORDS_BEFORE
+    return f"…{cut(text[start:], FIRST_WORDS)}"
 
 
-def _quote_open(inbox: Inbox) -> str:
-    """The first words of the open insight, which name what was undone."""
+def _quote_open(inbox: Inbox, memory: str | None) -> str:
+    """The first words of the open insight, or of the memory that it was, which name what was done or undone."""
     if inbox.open is None:
-        return ""
-    return _quote(inbox.open.sides[0].statement if inbox.open.sides else inbox.open.summary, FIRST_WORDS)
+        return cut(memory or "", FIRST_WORDS)
+    text = inbox.open.sides[0].statement if inbox.open.sides else inbox.open.summary
+    return _quote_difference(text if memory is None else memory, text)
+
+
+async def _name_decided(
+    request: ConsoleRequest, group: str, decision: DecisionRequest, result: DecisionResult
+) -> dict[str, str]:
+    """The first words of what was decided on: of the memory that it became, or else of the insight.
+
+    A merged insight is open afterwards, so that its text is known then.
+    """
+    shown = request.sent.get("quoted", "")
+    match decision.action:
+        case Action.PROMOTE:
+            return {"text": _quote_difference(await _read_memory(request, group, result.id) or shown, shown)}
+        case Action.MERGE:
+            return {}
+        case _:
+            return {"text": cut(shown, FIRST_WORDS)}
+
+
+async def _read_memory(request: ConsoleRequest, group: str, memory_id: UUID) -> str | None:
+    """The text of a memory; None if there is none."""
+    found = await request.review.memories(group=group, where=MemoryFilter(ids=[memory_id]), limit=1)
+    return found[0].promotion.promotion.text.content if found else None
 
 
 def _read_chosen(request: ConsoleRequest) -> dict[UUID, int | None]:

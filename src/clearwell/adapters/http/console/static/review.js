@@ -3,7 +3,7 @@
    of the page. What is selected and half written is kept for this tab, so that a reload loses neither. */
 (() => {
   const selected = new Set();
-  let busy = false;
+  const running = new Set(); // requests that change the inbox, which no key may overtake
   let searched = false;
   let decided = 0;
 
@@ -24,7 +24,7 @@
     const target = findTarget(event.key);
     if (!target) return showHint(event.key);
     event.preventDefault();
-    if (busy && event.key !== "?" && event.key !== "x") return;
+    if (running.size && event.key !== "?" && event.key !== "x") return;
     if (target.matches("input[type=search]")) target.focus();
     else target.click();
     if (event.key === "m") markSelected();
@@ -42,7 +42,7 @@
   /* The message that offers to undo, before the button of the page. */
   function undo() {
     const offered = document.querySelector("#message [data-dismiss-after]");
-    if (!offered?.checkVisibility() || busy) return false;
+    if (!offered?.checkVisibility() || running.size) return false;
     offered.click();
     return true;
   }
@@ -50,7 +50,7 @@
   /* Why a key does nothing here, where the page knows it. */
   function showHint(key) {
     const hint = document.querySelector(`template[data-hint="${CSS.escape(key)}"]`);
-    if (!hint || busy) return;
+    if (!hint || running.size) return;
     document.getElementById("message").replaceChildren(hint.content.cloneNode(true));
     htmx.trigger(document.querySelector("#message > *"), "htmx:load"); // starts its time
   }
@@ -180,9 +180,13 @@
     field.focus();
   });
 
-  const isInbox = (event) => event.detail.target?.id === "inbox";
-  document.addEventListener("htmx:beforeRequest", (event) => { if (isInbox(event)) busy = true; });
-  document.addEventListener("htmx:afterRequest", (event) => { if (isInbox(event)) busy = false; });
+  /* An answer may go elsewhere than its request asked for: a problem to the toasts, a question to a dialog. */
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const { target, xhr } = event.detail;
+    if (target?.id !== "inbox") return;
+    running.add(xhr);
+    xhr.addEventListener("loadend", () => running.delete(xhr));
+  });
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.detail.target?.id === "inbox") {
       document.getElementById("dialog").replaceChildren();
