@@ -1,8 +1,10 @@
 """The overview in a browser: counts that follow the events, and the switches of every page."""
 
+import asyncio
+from itertools import count
 from uuid import uuid4
 
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 from pydantic import SecretStr
 
 from clearwell.adapters.http.console.overview import describe_workers
@@ -149,6 +151,29 @@ async def test_a_page_that_loses_its_events_says_since_when(console_settings: Se
         await expect(page.locator(".live")).to_have_text("live")
         lost.clearwell.feed.close()
         await expect(page.locator(".live.lost")).to_contain_text("not live since")
+
+
+async def test_a_page_that_is_live_again_shows_what_it_missed(console: Console) -> None:
+    group, happened = f"missed-{uuid4()}", asyncio.Event()
+    streams = count()
+
+    async def stream(route: Route) -> None:
+        """A stream that is lost at once, and after something has happened another one, which does not tell it."""
+        if next(streams):
+            await happened.wait()
+        body = "retry: 50\nevent: subscribed\ndata: {}\n\n"
+        await route.fulfill(body=body, content_type="text/event-stream")
+
+    await console.memory.capture(say(group, SAID), wait=True)
+    async with console.open("/") as page:
+        await page.route("**/events?*", stream)
+        await page.goto(f"/g/{group}/overview")
+        working = page.locator(".tier-working .count").first
+        await expect(page.locator(".live.lost")).to_be_visible()
+        await expect(working).to_have_text("entries now1")
+        await console.memory.capture(say(group, SAID_NEXT), wait=True)
+        happened.set()
+        await expect(working).to_have_text("entries now2")
 
 
 async def test_a_part_that_is_down_is_named_in_plain_words(console_settings: Settings, browser: Browser) -> None:

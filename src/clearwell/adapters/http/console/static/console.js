@@ -204,10 +204,17 @@
     };
     show(false);
     for (const name of names) source.addEventListener(name, change);
-    source.addEventListener("subscribed", () => show(true));
-    source.addEventListener("degraded", () => { show(false); change(); });
-    source.addEventListener("recovered", () => { show(true); change(); });
-    source.addEventListener("error", () => show(false));
+    let missed = false; // whether something may have happened that no event told
+    const lose = () => { missed = true; show(false); };
+    const resume = () => {
+      show(true);
+      if (missed) change();
+      missed = false;
+    };
+    source.addEventListener("subscribed", resume);
+    source.addEventListener("recovered", resume);
+    source.addEventListener("degraded", () => { lose(); change(); });
+    source.addEventListener("error", lose);
     addEventListener("pagehide", () => source.close());
   }
 
