@@ -65,6 +65,13 @@ async def test_what_the_budget_cut_is_named_by_its_text(console: Console) -> Non
         await expect(page.locator("table")).to_contain_text(f"“{VERIFIED}")
 
 
+async def test_an_item_that_is_cut_says_that_its_text_goes_on(console: Console) -> None:
+    group = f"playground-{uuid4()}"
+    await console.memory.promote(f"{VERIFIED} {'They are copied at night. ' * 2000}", group=group)
+    async with console.open(f"/g/{group}/playground?q=How+long+are+backups+kept") as page:
+        await expect(page.locator(".record.cold")).to_contain_text("… The text goes on.")
+
+
 async def test_memories_that_contradict_each_other_are_shown_as_disputed(console: Console) -> None:
     group = f"playground-{uuid4()}"
     first = await console.memory.promote("The backup of the billing database takes eleven minutes.", group=group)

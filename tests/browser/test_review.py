@@ -179,7 +179,7 @@ async def test_two_reviewers_do_not_decide_on_the_same_insight_unknowingly(conso
         await ann.reject(ids[0], group=group, reason="Not true")
         await expect(page.locator("#changes")).to_contain_text("ann has decided on it meanwhile")
         await page.keyboard.press("p")
-        await expect(page.locator("#toasts")).to_contain_text("ann decided before you (reject)")
+        await expect(page.locator(".unsent")).to_contain_text("ann decided before you (reject)")
         await expect(page.locator(".dossier > .notice").first).to_contain_text("ann")
     assert (await console.memory.review.insight(ids[0], group=group)).insight.state is InsightState.REJECTED
 

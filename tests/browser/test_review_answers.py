@@ -18,6 +18,7 @@ async def test_keys_work_after_a_refused_decision(console: Console) -> None:
         await page.locator("#edit [name=action]").evaluate("one => { one.value = 'none'; }")
         await page.keyboard.press("Control+Enter")
         await expect(page.locator("#toasts [role=alert]")).to_be_visible()
+        assert await page.evaluate("document.getElementById('toasts').matches(':popover-open')"), "above the dialog"
         await page.keyboard.press("Escape")
         await page.keyboard.press("j")
         await expect(main).to_have_text(TOPICS[1])
@@ -37,6 +38,19 @@ async def test_keys_work_after_a_confirmation_that_was_cancelled(console: Consol
         await expect(page.get_by_role("dialog")).to_have_count(0)
         await page.keyboard.press("r")
         await expect(page.get_by_label("Why is it rejected?")).to_be_focused()
+
+
+async def test_all_of_the_text_to_confirm_can_be_read(console: Console) -> None:
+    group = f"answers-{uuid4()}"
+    text = f"The pay\u200bment service {'was moved to the new cluster and ' * 60}stayed\u202e there."
+    await put_insight(console.clearwell, group, text, [said(group, text)])
+    async with console.open(f"/g/{group}/review", height=700) as page:
+        await expect(page.locator(".dossier")).to_be_visible()
+        await page.keyboard.press("p")
+        dialog = page.get_by_role("dialog", name="Read this before you promote it")
+        await expect(dialog).to_contain_text("stayed⟦U+202E⟧ there.")
+        await dialog.get_by_text("stayed⟦U+202E⟧ there.").press("End")
+        await expect(dialog.get_by_role("button", name="Promote it anyway")).to_be_in_viewport()
 
 
 async def test_the_message_names_the_side_that_was_chosen(console: Console) -> None:

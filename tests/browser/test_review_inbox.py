@@ -106,6 +106,9 @@ async def test_a_reload_keeps_a_draft_and_the_selection(console: Console) -> Non
         await page.keyboard.press("Escape")
         await expect(field).to_be_hidden()
         await page.keyboard.press("e")
+        await expect(field).to_have_value(f"{TOPICS[0]} Since May.")
+        await page.locator("#edit").get_by_role("button", name="Cancel").click()
+        await page.keyboard.press("e")
         await expect(field).to_have_value(TOPICS[0])
         await expect(field).to_be_focused()
         await page.keyboard.type(" Since June.")
@@ -117,10 +120,65 @@ async def test_a_reload_keeps_a_draft_and_the_selection(console: Console) -> Non
     assert f"{TOPICS[0]} Since June." in [item.content for item in found.items]
 
 
+async def test_a_reload_keeps_a_reason_and_what_is_to_be_merged(console: Console) -> None:
+    group, _ = await put_insights(console, 3)
+    async with console.open(f"/g/{group}/review") as page:
+        reason, text = page.get_by_label("Why is it rejected?"), page.get_by_label("The text of the merged insight")
+        other = page.locator("#merge li", has_text=TOPICS[2]).get_by_role("checkbox")
+        await page.keyboard.press("r")
+        await page.keyboard.type("Measured on one")
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("m")
+        await other.check()
+        await text.fill("Both were moved")
+        await page.reload()
+        await expect(page.locator("[data-draft-note=reject]")).to_be_visible()
+        await page.keyboard.press("r")
+        await expect(reason).to_have_value("Measured on one")
+        await page.locator("#reject").get_by_role("button", name="Cancel").click()
+        await expect(page.locator("[data-draft-note=reject]")).to_be_hidden()
+        await page.keyboard.press("m")
+        await expect(text).to_have_value("Both were moved")
+        await expect(other).to_be_checked()
+        await page.locator("#merge").get_by_role("button", name="Merge").click()
+        await expect(page.locator(".dossier > .statement")).to_have_text("Both were moved")
+        assert await page.evaluate("Object.keys(sessionStorage).filter((key) => key.includes('draft'))") == []
+    assert await count_pending(console, group) == 2
+
+
+async def test_a_merge_with_nothing_is_explained_in_its_dialog(console: Console) -> None:
+    group, _ = await put_insights(console, 3)
+    async with console.open(f"/g/{group}/review") as page:
+        message = page.get_by_text("Choose at least one insight to merge.")
+        await page.keyboard.press("m")
+        await page.locator("#merge").get_by_role("button", name="Merge").click()
+        await expect(message).to_be_visible()
+        await expect(page.locator("#merge").get_by_role("checkbox").first).to_be_focused()
+        await page.keyboard.press("Space")
+        await expect(message).to_be_hidden()
+        await page.keyboard.press("Control+Enter")
+        await expect(page.locator(".sources").first.locator("li")).to_have_count(2)
+        await expect(page.locator("#message")).to_contain_text("Merged: “")
+
+
+async def test_the_length_of_an_edited_text_is_counted(console: Console) -> None:
+    group, _ = await put_insights(console, 1)
+    most = console.clearwell.settings.max_content_bytes
+    async with console.open(f"/g/{group}/review") as page:
+        counter = page.locator("[data-bytes]")
+        await page.keyboard.press("e")
+        await expect(counter).to_have_text(f"Length: {len(TOPICS[0])} of {most:,} bytes")
+        await page.get_by_label(EDIT).fill("é" * (most // 2 + 1))
+        await expect(counter).to_have_class("quiet fault")
+        await page.keyboard.press("Control+Enter")
+        await expect(page.locator("#toasts [role=alert]")).to_contain_text(str(most))
+        await expect(page.get_by_label(EDIT)).to_be_visible()
+
+
 async def test_what_is_half_written_is_not_passed_over(console: Console) -> None:
     group, _ = await put_insights(console, 2)
     async with console.open(f"/g/{group}/review") as page:
-        field, note = page.get_by_label(EDIT), page.locator("[data-draft-note]")
+        field, note = page.get_by_label(EDIT), page.locator("[data-draft-note=edit]")
         await expect(note).to_be_hidden()
         await page.keyboard.press("e")
         await page.keyboard.type(" Since May.")

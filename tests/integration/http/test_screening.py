@@ -16,6 +16,7 @@ async def test_hidden_text_of_an_output_is_acknowledged_and_leaves_a_flag(http: 
     problem = require_problem(await http.post(path, json={}), 409, "promotion_unacknowledged")
     assert problem["current"]["acknowledge"] == ["hidden_text"]
     assert "网⟦U+200B⟧关" in problem["detail"]
+    assert problem["current"]["texts"] == [HIDDEN.replace("\u200b", "⟦U+200B⟧")]
     chinese = await http.post(path, json={}, headers={"Accept-Language": "zh"})
     assert "不可见字符" in chinese.json()["detail"]
 

@@ -30,7 +30,7 @@ async def screen_text(text: NewMemory, sources: Sequence[str] = ()) -> NewMemory
     """Return the text as it is stored, with its flags.
 
     ``text.flags`` are those of its sources, whose texts are ``sources``. Raises Conflict if a flag has to be
-    acknowledged and was not; the error shows the place.
+    acknowledged and was not; the error shows the place and the whole text.
     """
     if unknown := [flag for flag in text.acknowledge if flag not in ACKNOWLEDGED]:
         raise InvalidInput(
@@ -47,10 +47,12 @@ def _screen(text: NewMemory, sources: Sequence[str]) -> NewMemory:
     flags = tuple(flag for flag in CARRIED if flag in found)
     missing = [flag for flag in ACKNOWLEDGED if flag in flags and flag not in text.acknowledge]
     if missing:
-        shown = [place for flag in missing if (place := _show([text.content, *sources], flag))]
+        found_in = [place for flag in missing if (place := _find([text.content, *sources], flag)) is not None]
+        shown = [place for place, _ in found_in]
+        texts = list(dict.fromkeys(escape_hidden(whole) for _, whole in found_in))
         raise Conflict(
             "promotion_unacknowledged",
-            current={"acknowledge": missing, "shown": shown},
+            current={"acknowledge": missing, "shown": shown, "texts": texts},
             what=Word(f"trait_{'_and_'.join(missing)}"),
             shown=" / ".join(shown),
             acknowledge=", ".join(f'"{flag}"' for flag in missing),
@@ -59,10 +61,10 @@ def _screen(text: NewMemory, sources: Sequence[str]) -> NewMemory:
     return replace(text, content=content, flags=flags, acknowledge=(), keep_invisible=False)
 
 
-def _show(texts: Sequence[str], flag: str) -> str:
-    """The first place in the texts that has the flag, with hidden characters written out."""
+def _find(texts: Sequence[str], flag: str) -> tuple[str, str] | None:
+    """The first place in the texts that has the flag, with hidden characters written out, and the text that has it."""
     show = _show_hidden if flag == Flag.HIDDEN_TEXT else _show_instruction
-    return next((place for text in texts if (place := show(text))), "")
+    return next(((place, text) for text in texts if (place := show(text))), None)
 
 
 def _show_hidden(text: str) -> str:

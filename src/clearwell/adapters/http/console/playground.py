@@ -19,7 +19,7 @@ from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import Fate, Source
 from clearwell.views.context import ContextView
 from clearwell.views.flaws import invalid_structure
-from clearwell.views.memories import RetrievalView
+from clearwell.views.memories import RetrievalView, RetrievedMemoryView
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
@@ -68,6 +68,20 @@ class Answer:
     found: RetrievalView
     built: ContextView
     texts: Mapping[UUID, str]
+    wholes: Mapping[UUID, str]
+    """The whole texts of the memories, of which an item is one chunk."""
+
+    def goes_on(self, item: RetrievedMemoryView) -> bool:
+        """Whether the text of an item goes on after what is shown."""
+        return item.cut or not self._whole(item).rstrip().endswith(item.content.rstrip())
+
+    def begins_before(self, item: RetrievedMemoryView) -> bool:
+        """Whether the text of an item begins before what is shown."""
+        return item.cut_before or not self._whole(item).lstrip().startswith(item.content.lstrip())
+
+    def _whole(self, item: RetrievedMemoryView) -> str:
+        whole = self.wholes.get(item.id, "")
+        return whole if item.content.strip() in whole else item.content  # an earlier version has another text
 
     @property
     def degraded(self) -> list[str]:
@@ -131,12 +145,12 @@ async def ask(request: ConsoleRequest, group: str, question: Question) -> Answer
         request.memory.retrieve(question.q, group=group, options=options),
         request.memory.build_context(wanted, group=group),
     )
-    contradicted = await read_memories(request, group, {other for item in found.items for other in item.conflicts_with})
+    named = {other for item in found.items for other in item.conflicts_with}
+    memories = await read_memories(request, group, named | {item.id for item in found.items if item.verified})
+    wholes = {memory_id: memory.content for memory_id, memory in memories.items()}
     return Answer(
         found=RetrievalView.from_record(found, request.language),
         built=ContextView.from_record(context, request.language),
-        texts={
-            **{other: memory.content for other, memory in contradicted.items()},
-            **{item.id: item.content for item in found.items},
-        },
+        texts={**wholes, **{item.id: item.content for item in found.items}},
+        wholes=wholes,
     )

@@ -164,6 +164,7 @@ class ConsoleRequest(ApiRequest):
             fields=[(name, value) for name, value in self.sent_all if name not in (TOKEN_FIELD, "acknowledge")],
             flags=refusal.current["acknowledge"],
             shown=refusal.current["shown"],
+            texts=refusal.current["texts"],
             target=target or ("main" if self.is_fragment else ""),
             back=self.headers.get("referer", "/"),
         )

@@ -184,8 +184,7 @@ async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Respo
             raise
         why = await _explain(request, conflict)
         unsent = UnsentDecision(why=why, action=decision.action, text=decision.text or decision.reason or "")
-        toast = Toast(code="console_not_decided", params={}, problems=[why])
-        return await _answer(request, group, position.move(insight_id), toast, unsent=unsent, following=following)
+        return await _answer(request, group, position.move(insight_id), unsent=unsent, following=following)
     toast = Toast(
         code=f"console_done_{result.status}",
         params=await _name_decided(request, group, decision, result),
@@ -223,6 +222,7 @@ async def _show(
         toast=toast,
         unsent=unsent,
         snooze_days=SNOOZE_DAYS,
+        max_bytes=request.clearwell.settings.max_content_bytes,
         list_warnings=list_warnings,
         repeats_earlier=repeats_earlier,
     )
@@ -232,7 +232,7 @@ async def _answer(
     request: ConsoleRequest,
     group: str,
     position: InboxPosition,
-    toast: Toast,
+    toast: Toast | None = None,
     *,
     unsent: UnsentDecision | None = None,
     following: UUID | None = None,
@@ -333,6 +333,9 @@ def _decision(request: ConsoleRequest, action: Action, insight_id: UUID, version
     """The decision that a form describes. Which of its fields are used depends on the action."""
     sent = request.sent
     side, days = sent.get("side", ""), sent.get("days", "")
+    others = tuple(found for name, value in request.sent_all if name == "with" and (found := read_id(value)))
+    if action is Action.MERGE and not others:
+        raise InvalidInput("console_merge_missing", field="with")
     return DecisionRequest(
         action=action,
         id=insight_id,
@@ -343,5 +346,5 @@ def _decision(request: ConsoleRequest, action: Action, insight_id: UUID, version
         supersedes=read_id(sent.get("supersedes", "")),
         reason=sent.get("reason") if action is Action.REJECT else None,
         days=float(days) if action is Action.SNOOZE and days.isdecimal() else None,
-        others=tuple(found for name, value in request.sent_all if name == "with" and (found := read_id(value))),
+        others=others,
     )

@@ -10,7 +10,7 @@
   const inbox = () => document.getElementById("inbox");
   const place = () => `clearwell:place:${inbox().dataset.group}`;
   const selection = () => `clearwell:selected:${inbox().dataset.group}`;
-  const draft = (insight) => `clearwell:draft:${insight}`;
+  const draft = (insight, dialog = "") => `clearwell:draft:${insight}:${dialog}`;
   /* A field of a dialog that was just closed has the focus until the page is drawn again. */
   const isTyping = (target) =>
     target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")?.checkVisibility();
@@ -35,7 +35,7 @@
   function findTarget(key) {
     const all = selected.size && document.querySelector(`[data-bulk] [data-bulk-key="${CSS.escape(key)}"]`);
     if (all) return all;
-    if (key === "p" && hasDraft()) key = "e";
+    if (key === "p" && hasDraft(document.getElementById("edit"))) key = "e";
     return [...document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)].find((one) => one.checkVisibility());
   }
 
@@ -63,34 +63,90 @@
     decided = Math.max(0, decided + Number(message.dataset.decided));
     message.querySelector("[data-number]").textContent = decided;
     message.querySelector("[data-total]").hidden = decided < 2;
-    for (const insight of (message.dataset.settled || "").split(" ")) {
-      sessionStorage.removeItem(draft(insight));
+    for (const insight of (message.dataset.settled || "").split(" ").filter(Boolean)) {
+      for (const key of Object.keys(sessionStorage)) if (key.startsWith(draft(insight))) sessionStorage.removeItem(key);
       selected.delete(insight);
     }
     showSelected();
   }
 
-  function hasDraft() {
-    const field = document.querySelector("[data-draft]");
-    return Boolean(field) && field.value !== field.defaultValue;
+  /* What is half written: the fields of a dialog that differ from what the page came with. The memory to supersede has a
+     box in the page as well. */
+  const dialogs = () => [...document.querySelectorAll("dialog[data-draft]")];
+  const fieldsOf = (dialog) =>
+    [...dialog.querySelectorAll("input:not([type=hidden]):not([name=supersedes]), textarea")];
+  const isTick = (field) => field.type === "checkbox";
+  const isWritten = (field) => (isTick(field) ? field.checked !== field.defaultChecked : field.value !== field.defaultValue);
+  const hasDraft = (dialog) => Boolean(dialog) && fieldsOf(dialog).some(isWritten);
+
+  function keepDraft(dialog) {
+    const fields = fieldsOf(dialog), key = draft(dialog.dataset.draft, dialog.id);
+    const texts = Object.fromEntries(fields.filter((field) => !isTick(field)).map((field) => [field.name, field.value]));
+    const ticks = fields.filter((field) => isTick(field) && field.checked).map((field) => field.value);
+    if (hasDraft(dialog)) sessionStorage.setItem(key, JSON.stringify({ texts, ticks }));
+    else sessionStorage.removeItem(key);
+    showNotes();
   }
 
-  function showDraft() {
-    const field = document.querySelector("[data-draft]");
-    const kept = field && sessionStorage.getItem(draft(field.dataset.draft));
-    if (kept !== null && kept !== undefined && field.value === field.defaultValue) field.value = kept;
-    for (const note of document.querySelectorAll("[data-draft-note]")) note.hidden = !hasDraft();
+  function showDrafts() {
+    for (const dialog of dialogs()) {
+      const kept = JSON.parse(sessionStorage.getItem(draft(dialog.dataset.draft, dialog.id)));
+      if (!kept || hasDraft(dialog)) continue;
+      for (const field of fieldsOf(dialog)) {
+        if (isTick(field)) field.checked = kept.ticks.includes(field.value);
+        else field.value = kept.texts[field.name] ?? field.value;
+      }
+    }
+    showNotes();
+    requireOne();
+    countBytes();
   }
 
-  function dropDraft() {
-    const field = document.querySelector("[data-draft]");
-    sessionStorage.removeItem(draft(field.dataset.draft));
-    field.value = field.defaultValue;
-    showDraft();
+  function showNotes() {
+    for (const note of document.querySelectorAll("[data-draft-note]")) {
+      note.hidden = !hasDraft(document.getElementById(note.dataset.draftNote));
+    }
+  }
+
+  function dropDraft(dialog) {
+    for (const field of fieldsOf(dialog)) {
+      if (isTick(field)) field.checked = field.defaultChecked;
+      else field.value = field.defaultValue;
+    }
+    keepDraft(dialog);
+  }
+
+  /* Of the insights to merge at least one has to be ticked. */
+  function requireOne() {
+    const boxes = [...document.querySelectorAll("#merge [data-same]")];
+    const isMissing = !boxes.some((box) => box.checked);
+    for (const box of boxes) {
+      box.required = isMissing;
+      if (!isMissing) box.removeAttribute("aria-invalid");
+    }
+  }
+
+  function countBytes() {
+    for (const counter of document.querySelectorAll("[data-bytes]")) {
+      const size = new TextEncoder().encode(document.getElementById(counter.dataset.bytes).value).length;
+      const number = (value) => value.toLocaleString(document.documentElement.lang);
+      const most = Number(counter.dataset.most);
+      counter.textContent = counter.dataset.form.replace("{count}", number(size)).replace("{most}", number(most));
+      counter.classList.toggle("fault", size > most);
+    }
+  }
+
+  /* That somebody else has decided is said in the dialog that is open, too: it lies upon the page. */
+  function showChanges() {
+    const notes = [...document.querySelectorAll("#changes > *")];
+    for (const place of document.querySelectorAll("[data-changes]")) {
+      place.replaceChildren(...notes.map((note) => note.cloneNode(true)));
+    }
   }
 
   function markSelected() {
-    for (const box of document.querySelectorAll("#merge [data-same]")) box.checked = selected.has(box.dataset.same);
+    for (const box of document.querySelectorAll("#merge [data-same]")) if (selected.has(box.dataset.same)) box.checked = true;
+    requireOne();
   }
 
   function showSelected() {
@@ -124,7 +180,8 @@
   function settle() {
     showSelected();
     showCurrent();
-    showDraft();
+    showDrafts();
+    showChanges();
     countDecisions();
     const open = document.querySelector("[data-insight]");
     if (open) localStorage.setItem(place(), open.dataset.insight);
@@ -155,10 +212,12 @@
   }
 
   document.addEventListener("input", (event) => {
-    if (event.target.matches("[data-draft]")) sessionStorage.setItem(draft(event.target.dataset.draft), event.target.value);
+    const dialog = event.target.closest("dialog[data-draft]");
+    if (!dialog) return;
+    requireOne();
+    countBytes();
+    keepDraft(dialog);
   });
-
-  document.addEventListener("cancel", (event) => { if (event.target.id === "edit") dropDraft(); }, true);
 
   document.addEventListener("submit", (event) => {
     if (!event.target.matches(".filters")) return;
@@ -167,9 +226,10 @@
   }, true);
 
   document.addEventListener("click", (event) => {
-    if (event.target.closest("#edit [data-close]")) dropDraft();
+    const closed = event.target.closest("[data-close]")?.closest("dialog[data-draft]");
+    if (closed) dropDraft(closed);
     if (event.target.closest("[data-dialog=edit]")) {
-      const field = document.querySelector("[data-draft]");
+      const field = document.getElementById("edit-text");
       field.setSelectionRange(field.value.length, field.value.length);
     }
     const fill = event.target.closest("[data-fill]");
