@@ -164,3 +164,22 @@ async def test_a_hostile_message_neither_runs_nor_poses_as_verified(console: Con
 async def test_a_group_without_sessions_says_what_comes(console: Console) -> None:
     async with console.open(f"/g/chat-{uuid4()}/chat", language="zh-CN") as page:
         await expect(page.get_by_role("heading", name="还没有会话")).to_be_visible()
+
+
+async def test_a_long_message_is_folded_until_it_is_opened(console: Console) -> None:
+    group = f"chat-{uuid4()}"
+    await say(console, group, GATEWAY, node="advocate")
+    await say(console, group, f"{GATEWAY}\n\n{'It was measured again. ' * 400}The end.", node="critic", after=5)
+    async with console.open(f"/g/{group}/chat") as page:
+        short, long = page.locator(".bubble").nth(0), page.locator(".bubble").nth(1)
+        await expect(short.get_by_text("Show all")).to_have_count(0)
+        await expect(long.get_by_text("The end.")).to_be_hidden()
+        box = await long.bounding_box()
+        assert box is not None
+        assert box["height"] < 700
+        await long.get_by_text("Show all").click()
+        await expect(long.get_by_text("The end.")).to_be_visible()
+        await expect(long.locator(".clamp")).to_be_hidden()
+        await say(console, group, BACKUP, node="chair", after=9)
+        await expect(page.locator(".bubble")).to_have_count(3)
+        await expect(long.get_by_text("The end.")).to_be_visible()

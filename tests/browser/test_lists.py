@@ -1,13 +1,17 @@
 """Quarantine, working memory and long-term memory in a browser."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 import psycopg
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
+from pydantic import SecretStr
 
 from clearwell.records import NewCapture
+from clearwell.settings import Settings
 from clearwell.stores.postgres.quarantine import WINDOW
-from tests.browser.conftest import Console
+from tests.browser.conftest import Console, run_console
 from tests.insights import put_insight
 from tests.integration.http.serving import servers_of
 
@@ -335,3 +339,31 @@ async def test_the_time_left_is_said_as_in_chinese(console: Console) -> None:
     await console.memory.capture(say(group, SAID), wait=True)
     async with console.open(f"/g/{group}/working", language="zh-CN") as page:
         await expect(page.locator(".expiry")).to_have_text("24 小时后到期")
+
+
+async def test_working_memory_that_is_down_is_said_on_its_page(console_settings: Settings, browser: Browser) -> None:
+    settings = console_settings.model_copy(update={"redis_url": SecretStr("redis://127.0.0.1:1/0")})
+    group = f"down-{uuid4()}"
+    async with run_console(settings, browser) as down, down.open("/") as page:
+        answer = await page.goto(f"/g/{group}/working")
+        assert answer is not None
+        assert answer.status == 200
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Working memory")
+        await expect(page.get_by_role("alert")).to_contain_text("Redis or Valkey does not respond")
+        async with page.expect_request(lambda sent: sent.url.endswith("/working")) as again:
+            await page.evaluate("0")
+        assert (await again.value).headers["hx-request"] == "true", "it tries again by itself"
+
+
+async def test_a_source_has_one_time_in_the_inbox_and_in_its_memory(console: Console) -> None:
+    group, at = f"times-{uuid4()}", datetime(2026, 5, 4, 9, tzinfo=UTC)
+    output = replace(say(group, SAID), occurred_at=at)
+    await put_insight(console.clearwell, group, SAID, [output])
+    async with console.open(f"/g/{group}/review") as page:
+        await expect(page.locator(".sources time")).to_have_attribute("datetime", at.isoformat())
+        await page.keyboard.press("p")
+        await expect(page.get_by_role("heading", name="All done")).to_be_visible()
+        (memory,) = await console.memory.review.memories(group=group)
+        await page.goto(f"/g/{group}/memories/{memory.promotion.promotion.memory_id}")
+        sources = page.locator(".record", has=page.get_by_role("link", name="Whole output"))
+        await expect(sources.locator("time")).to_have_attribute("datetime", at.isoformat())

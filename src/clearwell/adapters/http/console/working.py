@@ -12,7 +12,7 @@ from starlette.responses import Response
 from clearwell.adapters.http.console.inbox import read_id
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.request import NOTICE, ConsoleRequest, ConsoleRoute
-from clearwell.errors import InvalidInput
+from clearwell.errors import InvalidInput, WorkingMemoryUnavailable
 from clearwell.ports import MemoryFilter
 from clearwell.records import MemoryState, NewMemory, Origin, WorkingEntry
 from clearwell.views.memories import WorkingEntryView
@@ -100,10 +100,13 @@ async def find_promoted(request: ConsoleRequest, group: str, entries: Iterable[W
 
 async def _show(request: ConsoleRequest, group: str, change: Change | None = None) -> Response:
     now = datetime.now(UTC)
-    found = await request.memory.working_memory(group=group)
+    try:
+        found, is_down = await request.memory.working_memory(group=group), False
+    except WorkingMemoryUnavailable:
+        found, is_down = [], True
     entries = [WorkingEntryView.from_record(entry, now, request.language) for entry in found]
     template = (
         "working.html" if not request.is_fragment else "working_changed.html" if change else "working_entries.html"
     )
     promoted = await find_promoted(request, group, found)
-    return request.page(template, group=group, entries=entries, promoted=promoted, change=change)
+    return request.page(template, group=group, entries=entries, promoted=promoted, change=change, is_down=is_down)
