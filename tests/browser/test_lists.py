@@ -367,3 +367,19 @@ async def test_a_source_has_one_time_in_the_inbox_and_in_its_memory(console: Con
         await page.goto(f"/g/{group}/memories/{memory.promotion.promotion.memory_id}")
         sources = page.locator(".record", has=page.get_by_role("link", name="Whole output"))
         await expect(sources.locator("time")).to_have_attribute("datetime", at.isoformat())
+
+
+async def test_days_are_written_alike_in_every_language(console: Console) -> None:
+    group = f"days-{uuid4()}"
+    await console.memory.promote(SAID, group=group)
+    async with console.open(f"/g/{group}/audit", language="zh-CN") as page:
+        field = page.locator("[name=since]")
+        await expect(field).to_have_attribute("placeholder", "如 2026-05-04")
+        await field.fill("5/4/2026")
+        await field.press("Enter")
+        assert "since=" not in page.url
+        await field.fill("2100-01-01")
+        await field.press("Enter")
+        await page.wait_for_url("**since=2100-01-01**")
+        await expect(page.locator(".trail tbody tr")).to_have_count(0)
+        await expect(page.locator("[name=since]")).to_have_value("2100-01-01")

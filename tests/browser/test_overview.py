@@ -1,6 +1,7 @@
 """The overview in a browser: counts that follow the events, and the switches of every page."""
 
 import asyncio
+from datetime import UTC, datetime
 from itertools import count
 from uuid import uuid4
 
@@ -124,13 +125,25 @@ async def test_the_charts_of_whole_numbers_have_whole_ticks(console: Console) ->
         assert not [text for text in await page.evaluate("window.drawn") if "." in text]
 
 
+async def test_the_legend_of_a_chart_shows_the_last_day(console: Console) -> None:
+    group = f"charts-{uuid4()}"
+    await console.memory.capture(say(group, SAID), wait=True)
+    async with console.open(f"/g/{group}/overview") as page:
+        day = page.locator(".chart .u-legend .u-value").first
+        await expect(day).to_have_text(f"{datetime.now(UTC):%b %-d}")
+        await page.locator(".chart .u-over").hover(position={"x": 5, "y": 50})
+        await expect(day).not_to_have_text(f"{datetime.now(UTC):%b %-d}")
+        await page.get_by_role("heading", level=1).hover()
+        await expect(day).to_have_text(f"{datetime.now(UTC):%b %-d}")
+
+
 async def test_the_health_of_every_part_is_shown_also_when_all_is_well(console: Console) -> None:
     async with console.open("/g/healthy/overview") as page:
         health = page.locator(".health")
         await expect(health.locator("#health-database")).to_have_text("PostgreSQL responds")
         await expect(health.locator("#health-working_memory")).to_have_text("Redis or Valkey responds")
         await expect(health.locator("#health-embedder")).to_contain_text("responds")
-        await expect(health.locator("#health-worker")).to_contain_text("running")
+        await expect(health.locator("#health-worker")).to_contain_text("1 worker running")
         await expect(health.locator("#health-judge")).to_have_count(0)
         await expect(page.locator("pre.command")).not_to_contain_text("Authorization")
 

@@ -290,6 +290,11 @@ async def test_the_bulk_bar_is_whole_on_a_screen_and_a_phone(console: Console) -
             bar = page.locator("[data-bulk]")
             for button in await bar.get_by_role("button").all():
                 await expect(button).to_be_in_viewport(ratio=1)
+            tops = await bar.locator("button").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
+            assert len({*tops}) == 1, "the buttons stand in one line"
+            await expect(page.locator(".decide kbd").locator("visible=true")).to_have_text(
+                ["e", "m"] if width > 1000 else []
+            )
             await page.evaluate("scrollTo(0, 0)")
             await page.locator(".more summary").click()
             for item in await page.locator(".more .panel button").all():

@@ -20,6 +20,8 @@
     const data = [days.map((day) => Date.parse(day.day) / 1000), ...values];
     const axis = { stroke: colour("--ink-soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
     const date = new Intl.DateTimeFormat(document.documentElement.lang, { month: "short", day: "numeric", timeZone: "UTC" });
+    /* Without a pointer the legend shows the last day. */
+    const showLast = (chart) => { if (chart.legend.idx == null) chart.setLegend({ idx: days.length - 1 }, false); };
     charts.get(element)?.destroy();
     charts.set(element, new uPlot({
       width: element.clientWidth, height: 200, padding: [8, 8, 0, 0],
@@ -31,6 +33,7 @@
         value: (_, value) => (value === null ? "–" : String(Math.round(value * 10) / 10)),
       }))],
       cursor: { y: false },
+      hooks: { ready: [showLast], setLegend: [showLast] },
     }, data, element));
   }
 
