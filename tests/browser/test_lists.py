@@ -383,3 +383,34 @@ async def test_days_are_written_alike_in_every_language(console: Console) -> Non
         await page.wait_for_url("**since=2100-01-01**")
         await expect(page.locator(".trail tbody tr")).to_have_count(0)
         await expect(page.locator("[name=since]")).to_have_value("2100-01-01")
+
+
+async def test_an_entry_counts_down_and_goes_when_it_expires(console_settings: Settings, browser: Browser) -> None:
+    settings = console_settings.model_copy(update={"working_ttl_seconds": 8.0})
+    group = f"short-{uuid4()}"
+    async with run_console(settings, browser) as short, short.open("/") as page:
+        await short.memory.capture(say(group, SAID), wait=True)
+        await page.goto(f"/g/{group}/working")
+        shown = page.locator(".expiry")
+        await expect(shown).to_contain_text("seconds")
+        first = await shown.inner_text()
+        await expect(shown).not_to_have_text(first)
+        await expect(page.get_by_role("heading", name="Working memory is empty")).to_be_visible()
+
+
+async def test_what_was_done_with_a_memory_is_said(console: Console) -> None:
+    group = f"said-{uuid4()}"
+    row = await console.memory.capture(say(group, DOUBTED, 0.3), wait=True)
+    async with console.open(f"/g/{group}/quarantine/{row.id}") as page:
+        toast = page.locator("#toasts")
+        await page.locator("summary", has_text="Admit").click()
+        await page.keyboard.type("Measured by hand")
+        await page.locator("details[open]").get_by_role("button", name="Admit").click()
+        await expect(toast).to_contain_text("Admitted to working memory")
+        await page.locator("summary", has_text="Promote").click()
+        await page.locator("details[open]").get_by_role("button", name="Promote").click()
+        await expect(toast).to_contain_text("Promoted to long-term memory")
+        await page.locator("summary", has_text="Withdraw").click()
+        await page.keyboard.type("Outdated")
+        await page.locator("details[open]").get_by_role("button", name="Withdraw").click()
+        await expect(toast).to_contain_text("The memory was withdrawn")

@@ -19,7 +19,7 @@ from clearwell.adapters.http.console.fields import Filters, Optional
 from clearwell.adapters.http.console.inbox import read_id
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.quarantine import VerdictLine, write_verdict
-from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.adapters.http.console.request import NOTICE, ConsoleRequest, ConsoleRoute
 from clearwell.errors import Unavailable
 from clearwell.middleware.nodes import RUN
 from clearwell.ports import MemoryFilter, QuarantineFilter
@@ -135,7 +135,8 @@ async def promote(request: ConsoleRequest, group: str, log_id: UUID) -> Response
     text = NewMemory(content=request.sent.get("text", "").strip(), acknowledge=request.acknowledged)
     await request.review.promote_row(log_id, text, group=group)
     session = urlencode({"session": request.sent.get("session", "")})
-    return request.redirect(f"{page_url(group, 'chat')}?{session}#message-{log_id}")
+    address = f"{page_url(group, 'chat')}?{session}#message-{log_id}"
+    return request.redirect(address, notice=f"{NOTICE}entry_promoted")
 
 
 def list_sessions(newest: Iterable[QuarantineRow]) -> list[SessionLine]:

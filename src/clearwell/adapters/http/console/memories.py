@@ -14,7 +14,7 @@ from clearwell.adapters.http.console.fields import Filters, Optional, end_of, st
 from clearwell.adapters.http.console.ids import find_id
 from clearwell.adapters.http.console.inbox import read_id
 from clearwell.adapters.http.console.navigation import page_url
-from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.adapters.http.console.request import NOTICE, ConsoleRequest, ConsoleRoute
 from clearwell.adapters.http.problems import make_printable
 from clearwell.errors import NotFound
 from clearwell.flow.review.dossier import diff_words
@@ -130,7 +130,7 @@ async def _show_memory(request: ConsoleRequest, group: str, memory_id: UUID) -> 
 @router.post("/g/{group:path}/memories/{memory_id}/withdraw")
 async def withdraw(request: ConsoleRequest, group: str, memory_id: UUID) -> Response:
     await request.review.withdraw(memory_id, group=group, reason=request.sent.get("reason", ""))
-    return request.redirect(f"{page_url(group, 'memories')}/{memory_id}")
+    return request.redirect(f"{page_url(group, 'memories')}/{memory_id}", notice=f"{NOTICE}memory_withdrawn")
 
 
 @router.post("/g/{group:path}/memories/{memory_id}/replace")
@@ -138,13 +138,13 @@ async def replace(request: ConsoleRequest, group: str, memory_id: UUID) -> Respo
     made = await request.memory.promote(
         request.sent.get("text", ""), group=group, supersedes=memory_id, acknowledge=request.acknowledged
     )
-    return request.redirect(f"{page_url(group, 'memories')}/{made.id}")
+    return request.redirect(f"{page_url(group, 'memories')}/{made.id}", notice=f"{NOTICE}memory_replaced")
 
 
 @router.post("/g/{group:path}/memories/{memory_id}/undo")
 async def undo(request: ConsoleRequest, group: str, memory_id: UUID) -> Response:
     await request.review.undo(UUID(request.sent.get("decision", "")), group=group)
-    return request.redirect(f"{page_url(group, 'memories')}/{memory_id}")
+    return request.redirect(f"{page_url(group, 'memories')}/{memory_id}", notice=f"{NOTICE}decision_undone")
 
 
 async def find_versions(request: ConsoleRequest, group: str, origin: ProvenanceView) -> list[Version]:

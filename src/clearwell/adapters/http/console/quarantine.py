@@ -16,7 +16,7 @@ from clearwell.adapters.http.console.ids import find_id
 from clearwell.adapters.http.console.inbox import read_id
 from clearwell.adapters.http.console.markdown import show_plain
 from clearwell.adapters.http.console.navigation import page_url
-from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.adapters.http.console.request import NOTICE, ConsoleRequest, ConsoleRoute
 from clearwell.adapters.http.problems import make_printable
 from clearwell.errors import NotFound, Unavailable
 from clearwell.messages import Language, catalogue, say
@@ -135,20 +135,20 @@ class VerdictLine:
 @router.post("/g/{group:path}/quarantine/{log_id}/admit")
 async def admit(request: ConsoleRequest, group: str, log_id: UUID) -> Response:
     await request.memory.admit_refused(log_id, group=group, reason=request.sent.get("reason"))
-    return request.redirect(_output_url(group, log_id))
+    return request.redirect(_output_url(group, log_id), notice=f"{NOTICE}output_admitted")
 
 
 @router.post("/g/{group:path}/quarantine/{log_id}/requeue")
 async def requeue(request: ConsoleRequest, group: str, log_id: UUID) -> Response:
     await request.memory.requeue(log_id, group=group)
-    return request.redirect(_output_url(group, log_id))
+    return request.redirect(_output_url(group, log_id), notice=f"{NOTICE}output_requeued")
 
 
 @router.post("/g/{group:path}/quarantine/{log_id}/promote")
 async def promote(request: ConsoleRequest, group: str, log_id: UUID) -> Response:
     text = NewMemory(content=request.sent.get("text", "").strip(), acknowledge=request.acknowledged)
     made = await request.review.promote_row(log_id, text, group=group)
-    return request.redirect(f"{page_url(group, 'memories')}/{made.id}")
+    return request.redirect(f"{page_url(group, 'memories')}/{made.id}", notice=f"{NOTICE}entry_promoted")
 
 
 def write_verdict(verdict: Verdict, group: str, language: Language) -> VerdictLine:

@@ -23,6 +23,18 @@
     }
   }
 
+  /* A time that is near is shown to the second, and once something has expired, the page reads again what it shows. */
+  const expired = new Set();
+  function countDown() {
+    for (const element of document.querySelectorAll("time[data-relative]")) {
+      const moment = new Date(element.dateTime), left = moment - Date.now();
+      if (Math.abs(left) < 90000) element.textContent = sayDistance(moment);
+      if (left > 0 || element.dataset.expires === undefined || expired.has(element.dateTime)) continue;
+      expired.add(element.dateTime); // once, also if the clock of this machine is ahead
+      document.body.dispatchEvent(new CustomEvent("clearwell:changed"));
+    }
+  }
+
   let katex = null;
   function loadKatex() {
     katex ??= new Promise((resolve, reject) => {
@@ -233,6 +245,7 @@
     const live = document.querySelector("[data-live]");
     if (live) follow(live);
     setInterval(() => showTimes(document), 30000);
+    setInterval(countDown, 1000);
   });
   document.addEventListener("htmx:load", (event) => prepare(event.target.parentElement || event.target));
   document.addEventListener("htmx:sendError", () => {
