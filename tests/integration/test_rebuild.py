@@ -233,9 +233,64 @@ async def test_what_is_withdrawn_and_rejected_or_forgotten_is_never_written(inst
     assert find_check(await installation.run("doctor", "--json"), "chunks") == {
         "check": "chunks",
         "status": "ok",
-        "text": "Every memory in force has its chunks.",
+        "text": "Every memory in force has its chunks, and they say what was promoted.",
         "advice": None,
     }
+
+
+LONG = " ".join(f"Shelf {number} of the archive holds the maps of the year {1800 + number}." for number in range(60))
+CHANGES: dict[str, LiteralString] = {
+    "text": "UPDATE memories SET content = 'TAMPERED' WHERE content = %(kettle)s",
+    "part of a text": "UPDATE memories SET content = 'The copper kettle is kept' WHERE content = %(kettle)s",
+    "a chunk of several": "UPDATE memories SET content = replace(content, 'maps', 'keys') WHERE chunk_no = 2",
+    "a chunk that is cut": "UPDATE memories SET content = left(content, 60) WHERE chunk_no = 3",
+    "a chunk that is gone": "DELETE FROM memories WHERE chunk_no = 2",
+    "the last chunk": "DELETE FROM memories WHERE chunk_no = (SELECT max(chunk_no) FROM memories)",
+    "author": "UPDATE memories SET author = 'Somebody else' WHERE author = 'Ann'",
+    "metadata": """UPDATE memories SET metadata = '{"team": 4}' WHERE metadata <> '{}'""",
+    "flags": "UPDATE memories SET flags = '{instruction_like}' WHERE content = %(kettle)s",
+    "a chunk that is added": """
+        INSERT INTO memories
+            (group_id, id, chunk_no, promotion_id, scope, content, embedding, embedding_model, metadata, promoted_at)
+        SELECT group_id, id, 1, promotion_id, scope, 'TAMPERED', embedding, embedding_model, metadata, promoted_at
+        FROM memories WHERE metadata <> '{}'""",
+    "a withdrawn one": "UPDATE memories SET content = 'TAMPERED' WHERE valid_to IS NOT NULL",
+}
+
+
+async def test_doctor_finds_a_change_and_rebuild_repairs_it(installation: Installation) -> None:
+    await installation.promote(KETTLE, session_id="s1", author="Ann")
+    await installation.promote(LEDGER, metadata={"team": 3})
+    await installation.promote(f"\n  {LONG}\n\n\u3000 " + "The sea is blue. " * 90 + "\n")
+    await installation.withdraw((await installation.promote(PUMP)).id)
+    before = installation.read_all()
+    assert len(before[0]) > 10
+    for name, statement in CHANGES.items():
+        with psycopg.connect(installation.url) as owner:
+            assert owner.execute(statement, {"kettle": KETTLE}).rowcount == 1, name
+        ill = await installation.run("doctor", "--json")
+        changed = find_check(ill, "chunks")
+        assert changed is not None
+        assert (ill.code, changed["status"], "rebuild" in changed["advice"]) == (1, "problem", True), name
+        assert ": 1, in 1 group (for example g)" in changed["text"], name
+        done = await installation.rebuild()
+        assert (done.counts.memories, done.counts.refused) == (1, 0), name
+        assert installation.read_all() == before, name
+    assert (await installation.rebuild()).counts == RebuildCounts()
+    well = find_check(await installation.run("doctor", "--json", "--group", "g"), "chunks")
+    assert well is not None
+    assert well["status"] == "ok"
+    events = installation.rows("SELECT detail ->> 'changed' FROM audit_events WHERE action = 'rebuild memories'")
+    assert events == [("1",)] * len(CHANGES)
+
+
+async def test_the_changed_text_of_a_rejected_value_is_removed(installation: Installation) -> None:
+    await installation.promote(KETTLE)
+    rejecter = installation.clearwell.memory.acting_as(PERSON)
+    await rejecter.add_tombstone(KETTLE, group="g", reason="wrong", withdraw=False)
+    installation.lose("UPDATE memories SET content = 'TAMPERED'")
+    assert (await installation.rebuild()).counts == RebuildCounts(0, 0, 1)
+    assert installation.rows(STORED) == []
 
 
 async def test_an_interrupted_rebuild_continues_while_people_promote(installation: Installation) -> None:

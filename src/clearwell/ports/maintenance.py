@@ -1,4 +1,4 @@
-"""What is maintained: indexes, lost chunks, which workers are alive, and which groups they leave alone."""
+"""What is maintained: indexes, lost and changed chunks, which workers are alive, and which groups they leave alone."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -12,7 +12,10 @@ from clearwell.records import AuditEvent, IndexChanges, Memory, Promotion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostMemory:
-    """A promotion whose chunks are gone. ``withdrawn_at`` is None if the memory is in force by the decisions."""
+    """A promotion whose chunks are gone, or are not what was promoted.
+
+    ``withdrawn_at`` is None if the memory is in force by the decisions.
+    """
 
     promotion: Promotion
     promoted_at: datetime
@@ -21,7 +24,7 @@ class LostMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuiltMemory:
-    """The chunks of a lost memory, made again, and the hashes of what it says."""
+    """The chunks of a lost or changed memory, made again, and the hashes of what it says."""
 
     promotion: Promotion
     chunks: Sequence[Memory]
@@ -41,20 +44,20 @@ class RebuildCounts:
 
 
 class LostMemoryStore(Protocol):
-    """Promoted memories whose chunks are gone, and their replacement."""
+    """Promoted memories whose chunks are gone or changed, and their replacement."""
 
     async def count_lost(self, group_id: str) -> int:
-        """How many memories of a group have lost their chunks, in force or withdrawn."""
+        """How many memories of a group have lost or changed chunks, in force or withdrawn."""
         ...
 
     async def list_lost(self, group_id: str, *, after: UUID | None, limit: int) -> Sequence[LostMemory]:
-        """Return lost memories in the order of their promotions, those after the promotion ``after``."""
+        """Return lost and changed memories in the order of their promotions, those after the promotion ``after``."""
         ...
 
     async def write_chunks(
         self, group_id: str, rebuilt: Sequence[RebuiltMemory], *, event: AuditEvent
     ) -> RebuildCounts:
-        """Store the chunks of memories that are still lost, valid or withdrawn as the decisions say now.
+        """Replace the chunks of memories that are still lost or changed, valid or withdrawn as the decisions say now.
 
         A memory whose value has a tombstone gets none. If it is in force, it waits until the tombstone is lifted.
         """

@@ -183,7 +183,10 @@ async def check_chunks(examination: Examination, overview: Overview, *, everywhe
     if lost.memories:
         params = {"memories": lost.memories, "groups": lost.groups, "group": lost.group_id}
         findings.bad("chunks", "doctor_chunks_lost", **params, program=program())
-    else:
+    if lost.changed:
+        params = {"memories": lost.changed, "groups": lost.changed_groups, "group": lost.changed_group_id}
+        findings.bad("chunks", "doctor_chunks_changed", **params, program=program())
+    if not lost.memories and not lost.changed:
         findings.good("chunks", "doctor_chunks")
     if terms.groups:
         findings.warn("terms", "doctor_terms_outdated", groups=terms.groups, group=terms.group_id, program=program())

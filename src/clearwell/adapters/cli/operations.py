@@ -76,7 +76,7 @@ def reembed(
 
 
 def rebuild(as_json: AsJson = False) -> None:
-    """Rebuild lost chunks of long-term memory.
+    """Rebuild lost and changed chunks of long-term memory.
 
     What was promoted, withdrawn or rejected stays so. Everything can keep running. The command can be interrupted and
     continues when it is run again.

@@ -1,4 +1,4 @@
-"""Chunks of long-term memory: ``reembed`` changes their model, ``rebuild`` makes lost ones, ``index`` indexes them."""
+"""Chunks of long-term memory: ``reembed`` changes their model, ``rebuild`` makes them again, ``index`` indexes them."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -50,7 +50,7 @@ def reembed(
 
 
 def rebuild(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
-    """Make the lost chunks of every group again."""
+    """Make the lost and changed chunks of every group again."""
     by = operator(settings, "rebuild")
     result = run(_rebuild(settings, terminal, by))
     counts, reindexed = result.counts, len(result.reindexed)

@@ -1,6 +1,7 @@
-"""Makes lost chunks of long-term memory again from the promotions, page by page, while the program is in use.
+"""Makes lost and changed chunks of long-term memory again from the promotions, page by page.
 
-It can be interrupted at any time and run again: the rows themselves show what is done.
+The program can be in use meanwhile. A rebuild can be interrupted at any time and run again:
+the rows themselves show what is done.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ class RebuildResult:
 
 
 class MemoryRebuilder:
-    """Finds memories without chunks, writes the chunks and brings the lexical index in step with them."""
+    """Finds memories without their chunks, writes these and brings the lexical index in step with them."""
 
     def __init__(
         self,

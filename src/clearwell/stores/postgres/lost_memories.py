@@ -1,4 +1,7 @@
-"""Lost chunks, written again in the reviewer's role, which may store the chunks of what reviewers promoted."""
+"""Lost and changed chunks, written again in the reviewer's role, which may store the chunks of what reviewers promoted.
+
+Changed ones are removed first, in the eraser's role and the same transaction.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,10 +49,12 @@ class PostgresLostMemories(LostMemoryStore):
     ) -> RebuildCounts:
         ids = [one.promotion.id for one in rebuilt]
         hashes = [value for one in rebuilt for value in one.value_hashes]
-        async with self._database.transaction(Role.REVIEWER, group_id) as runner:
-            _, rows, tombstones = await runner.run(
+        async with self._database.transaction(Role.ERASER, group_id) as runner:
+            _, removed, _, rows, tombstones = await runner.run(
                 [
                     (query("alone_in_longterm"), {"group_id": group_id}),
+                    (query("remove_changed_chunks"), {"group_id": group_id, "ids": ids}),
+                    (query("enter"), {"role": Role.REVIEWER, "group_id": group_id}),
                     (query("list_lost_promotions"), _lost_params(group_id, ids=ids)),
                     (query("tombstones_in_force"), {"group_id": group_id, "value_hashes": hashes}),
                 ]
@@ -66,8 +71,13 @@ class PostgresLostMemories(LostMemoryStore):
                 await runner.run([(query("hold_lost_promotions"), params)])
             if chunks:
                 await insert_chunks(runner, self._encoder, group_id, chunks)
-            if chunks or held:
-                detail = {"memories": len(written), "chunks": len(chunks), "on_hold": len(held)}
+            if chunks or held or removed:
+                detail = {
+                    "memories": len(written),
+                    "chunks": len(chunks),
+                    "on_hold": len(held),
+                    "changed": len({row["promotion_id"] for row in removed}),
+                }
                 stored = replace(event, detail=detail)
                 await runner.run([(query("add_event"), event_params(stored, self._database.signer))])
         return RebuildCounts(len(written), len(chunks), len(refused))

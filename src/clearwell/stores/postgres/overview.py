@@ -102,11 +102,17 @@ class WaitingPromotions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostMemories:
-    """Memories in force without chunks, in how many groups, and one of these groups."""
+    """Memories in force without chunks, and memories whose chunks are not what was promoted.
+
+    Each with in how many groups, and one of these groups.
+    """
 
     memories: int
     groups: int
     group_id: str | None
+    changed: int
+    changed_groups: int
+    changed_group_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

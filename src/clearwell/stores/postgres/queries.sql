@@ -1428,8 +1428,20 @@ WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s AND w.promotion_id I
             AND d.action = 'promote'
             AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)))
 
+-- part: stored_chunks
+-- The chunks of a promotion, and whether they are not what was promoted: another text, or other facts about it.
+CROSS JOIN LATERAL (
+    SELECT array_agg(m.content ORDER BY m.chunk_no) AS chunks, coalesce(bool_or(
+        (m.id, m.scope, m.agent_id, m.session_id, m.author, m.occurred_at, m.metadata, m.flags) IS DISTINCT FROM
+        (p.memory_id, p.scope, p.agent_id, p.session_id, p.author, p.occurred_at, p.metadata, p.flags)), false) AS differ
+    FROM memories m WHERE m.group_id = p.group_id AND m.promotion_id = p.id
+) AS s
+CROSS JOIN LATERAL (
+    SELECT s.differ OR s.chunks <> ARRAY[p.content] AND NOT clearwell_is_split(p.content, s.chunks) AS changed
+) AS v
+
 -- part: lost_promotions
--- Promotions whose chunks were written and are gone, with the time since which they were knowledge and, by the
+-- Promotions whose chunks were written and are gone or changed, with the time since which they were knowledge and, by the
 -- decisions, the time of their withdrawal: the first one after they were written or last restored. A memory is withdrawn
 -- by a retraction, by a memory that supersedes it (if that one waited for its chunks, when it got them), by the undo of
 -- its last promotion in force, and by a later promotion of the same text, which is made only if it was not valid.
@@ -1444,18 +1456,18 @@ WITH completed AS MATERIALIZED (
 ), written AS MATERIALIZED (
     SELECT group_id, subject, max(at) AS at FROM completed GROUP BY group_id, subject
 ), lost AS MATERIALIZED (
-    SELECT p.group_id, p.id, p.memory_id, p.fingerprint, coalesce(c.at, p.decided_at) AS promoted_at,
+    SELECT p.group_id, p.id, p.memory_id, p.fingerprint, coalesce(c.at, p.decided_at) AS promoted_at, v.changed,
         (SELECT max(g.restored_at) FROM memory_gaps g
             WHERE g.group_id = p.group_id AND g.memory_id = p.memory_id) AS restored_at
     FROM promotions p LEFT JOIN written c ON c.group_id = p.group_id AND c.subject = 'memory ' || p.memory_id
+-- include: stored_chunks
     WHERE (%(group_id)s::text IS NULL OR p.group_id = %(group_id)s)
         AND (%(ids)s::uuid[] IS NULL OR p.id = ANY(%(ids)s))
         AND (%(after)s::uuid IS NULL OR p.id > %(after)s)
-        AND p.content <> ''
-        AND NOT EXISTS (SELECT FROM memories m WHERE m.group_id = p.group_id AND m.promotion_id = p.id)
-        AND NOT EXISTS (SELECT FROM promotion_work w WHERE w.group_id = p.group_id AND w.promotion_id = p.id)
-        AND (c.at IS NOT NULL OR NOT EXISTS (SELECT FROM waited w
-            WHERE w.group_id = p.group_id AND w.subject = 'memory ' || p.memory_id AND w.at = p.decided_at))
+        AND (v.changed OR s.chunks IS NULL AND p.content <> ''
+            AND NOT EXISTS (SELECT FROM promotion_work w WHERE w.group_id = p.group_id AND w.promotion_id = p.id)
+            AND (c.at IS NOT NULL OR NOT EXISTS (SELECT FROM waited w
+                WHERE w.group_id = p.group_id AND w.subject = 'memory ' || p.memory_id AND w.at = p.decided_at)))
     ORDER BY p.id LIMIT %(limit)s
 ), retracted AS MATERIALIZED (
     -- Read once: row-level security keeps the index on others from being used, so that a look-up for each memory would
@@ -1490,10 +1502,10 @@ WITH completed AS MATERIALIZED (
     JOIN promotions o ON o.group_id = l.group_id AND o.fingerprint = l.fingerprint AND o.id <> l.id
         AND o.decided_at > l.promoted_at
 ), dated AS (
-    SELECT l.group_id, l.id, l.memory_id, l.promoted_at, min(e.at) AS withdrawn_at
+    SELECT l.group_id, l.id, l.memory_id, l.promoted_at, l.changed, min(e.at) AS withdrawn_at
     FROM lost l LEFT JOIN ends e ON e.group_id = l.group_id AND e.id = l.id AND e.at >= l.promoted_at
         AND (l.restored_at IS NULL OR e.at > l.restored_at)
-    GROUP BY l.group_id, l.id, l.memory_id, l.promoted_at
+    GROUP BY l.group_id, l.id, l.memory_id, l.promoted_at, l.changed
 )
 
 -- name: list_lost_promotions
@@ -1510,10 +1522,20 @@ ORDER BY d.id
 SELECT count(*) AS promotions FROM dated
 
 -- name: overview_lost
--- Memories in force without chunks, and the first group that has such memories.
+-- Memories in force without chunks, memories whose chunks were changed, and the first group that has such memories.
 -- include: lost_promotions
-SELECT count(*) AS memories, count(DISTINCT group_id) AS groups, min(group_id) AS group_id
-FROM dated WHERE withdrawn_at IS NULL
+SELECT count(*) FILTER (WHERE changed IS NOT TRUE) AS memories, count(*) FILTER (WHERE changed) AS changed,
+    count(DISTINCT group_id) FILTER (WHERE changed IS NOT TRUE) AS groups,
+    count(DISTINCT group_id) FILTER (WHERE changed) AS changed_groups,
+    min(group_id) FILTER (WHERE changed IS NOT TRUE) AS group_id, min(group_id) FILTER (WHERE changed) AS changed_group_id
+FROM dated WHERE withdrawn_at IS NULL OR changed
+
+-- name: remove_changed_chunks
+DELETE FROM memories WHERE group_id = %(group_id)s AND promotion_id IN (
+    SELECT p.id FROM promotions p
+-- include: stored_chunks
+    WHERE p.group_id = %(group_id)s AND p.id = ANY(%(ids)s) AND v.changed)
+RETURNING promotion_id
 
 -- name: hold_lost_promotions
 -- Lost promotions that are in force and whose value has a tombstone wait, as if it had been refused meanwhile.

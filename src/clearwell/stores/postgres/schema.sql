@@ -142,6 +142,43 @@ $$;
 CREATE FUNCTION public.clearwell_index_name(kind text, group_id text, model text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((('memories_'::text || kind) || '_'::text) || "left"(encode(sha256(convert_to((((length(group_id) || ':'::text) || group_id) || model), 'UTF8'::name)), 'hex'::text), 32));
+CREATE FUNCTION public.clearwell_is_split(content text, chunks text[]) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+DECLARE
+    blank CONSTANT text := E' \t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006'
+        || E'\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000';
+    longest CONSTANT integer := (SELECT max(length(one)) FROM unnest(chunks) AS one);
+    said text := '';
+    rest text := content;
+    chunk text;
+    block text;
+    place integer;
+    taken integer;
+BEGIN
+    FOREACH chunk IN ARRAY chunks || NULL::text LOOP
+        LOOP
+            block := left(rest, longest);
+            taken := length(block) - length(ltrim(block, blank));
+            EXIT WHEN taken = 0;
+            said := right(said || left(block, taken), longest);
+            rest := substr(rest, taken + 1);
+        END LOOP;
+        EXIT WHEN chunk IS NULL;
+        block := right(said, length(chunk) - 1);
+        taken := length(block);
+        block := block || left(rest, length(chunk));
+        place := strpos(reverse(block), reverse(chunk));
+        IF chunk = '' OR place = 0 THEN
+            RETURN false;
+        END IF;
+        taken := length(block) - place + 1 - taken;
+        said := right(said || left(rest, taken), longest);
+        rest := substr(rest, taken + 1);
+    END LOOP;
+    RETURN rest = '';
+END
+$$;
 CREATE FUNCTION public.clearwell_meets(stored jsonb, operator text, wanted jsonb) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -948,6 +985,9 @@ GRANT ALL ON FUNCTION public.clearwell_find_session(hash bytea, at timestamp wit
 REVOKE ALL ON PROCEDURE public.clearwell_guard(IN path_table regclass) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.clearwell_has_revoked(held uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_has_revoked(held uuid[]) TO clearwell_reviewer;
+REVOKE ALL ON FUNCTION public.clearwell_is_split(content text, chunks text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.clearwell_is_split(content text, chunks text[]) TO clearwell_reviewer;
+GRANT ALL ON FUNCTION public.clearwell_is_split(content text, chunks text[]) TO clearwell_eraser;
 GRANT SELECT,INSERT ON TABLE public.decisions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.decisions TO clearwell_worker;
 GRANT SELECT ON TABLE public.decisions TO clearwell_eraser;
