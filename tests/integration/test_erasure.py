@@ -247,6 +247,26 @@ async def test_a_forgotten_value_in_disguise_is_emptied(clearwell: Clearwell) ->
         assert (await memory.quarantine_row(again.id, group="g")).capture.content == "", text
 
 
+async def test_an_emptied_row_never_enters_working_memory(settings: Settings) -> None:
+    """By no way that leads there, also if no check but the tombstone is on."""
+    lenient = settings.model_copy(update={"ingress_checks": ("tombstone",)})
+    async with opened(lenient, WordEmbedder()) as clearwell:
+        memory = memory_of(clearwell)
+        row = (await memory.capture(said(SECRET), wait=True)).id
+        await forget(clearwell, log_id=row)
+        emptied = (await memory.capture(said(SECRET), wait=True)).id
+        with pytest.raises(Conflict) as refusal:
+            await memory.admit_refused(emptied, group="g", reason="It is right.")
+        assert refusal.value.code == "row_forgotten"
+        await memory.requeue(emptied, group="g")
+        await clearwell.queue.join()
+        assert (await memory.quarantine_row(emptied, group="g")).admission is Admission.REFUSED
+        with psycopg.connect(settings.database_url.get_secret_value() if settings.database_url else "") as owner:
+            owner.execute("UPDATE admissions SET state = 'admitted'")
+        await clearwell.rebuilder.rebuild_all()
+        assert await memory.working_memory(group="g") == []
+
+
 class Breakable(WordEmbedder):
     """A model that can be switched off."""
 

@@ -340,6 +340,7 @@ class MemoryQuarantine:
             row
             for row in self._rows[group_id].values()
             if row.state is Admission.ADMITTED
+            and row.capture.content
             and row.removed_at is None
             and row.settled_at is not None
             and row.settled_at > since

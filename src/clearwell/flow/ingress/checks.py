@@ -59,6 +59,16 @@ def check_node_type(capture: Capture, settings: Settings) -> Verdict | None:
     return Verdict(check=IngressCheck.NODE_TYPE, outcome=Outcome.FAIL, reason="verdict_node_type", params=params)
 
 
+def check_emptied(capture: Capture, settings: Settings) -> Verdict | None:
+    """A verdict for an output without a text, as of one that was forgotten. No setting turns it off."""
+    if capture.content.strip():
+        return None
+    threshold = max(settings.min_width, 1)
+    return Verdict(
+        check=IngressCheck.LENGTH, outcome=Outcome.FAIL, reason="verdict_length_short", value=0, threshold=threshold
+    )
+
+
 def check_confidence(candidate: Candidate, settings: Settings) -> Verdict:
     """The confidence that the agent itself stated."""
     metadata, threshold = candidate.capture.metadata, settings.confidence_threshold

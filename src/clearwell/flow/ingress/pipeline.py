@@ -56,7 +56,8 @@ class IngressPipeline:
             segments=segment(unfenced),
             flags=find_flags(unfenced, capture.metadata),
         )
-        if refusal := checks.check_node_type(capture, self._settings):
+        refusal = checks.check_node_type(capture, self._settings) or checks.check_emptied(capture, self._settings)
+        if refusal is not None:
             return replace(candidate, verdicts=(refusal,))
         for name in self._settings.ingress_checks:
             if name in checks.TEXT_CHECKS and not candidate.failed:

@@ -263,14 +263,15 @@ WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s)
 ORDER BY a.log_id, v.at, v.position
 
 -- name: admitted
--- The entries that working memory should hold, for a rebuild: the newest, of which those of an agent beyond its limit
--- come last.
+-- The entries that working memory should hold, for a rebuild: the newest that have a text, of which those of an agent
+-- beyond its limit come last.
 WITH ranked AS (
     SELECT a.log_id, a.settled_at, row_number() OVER
         (PARTITION BY q.agent_id ORDER BY a.settled_at DESC, a.log_id DESC) > %(agent_limit)s AS surplus
     FROM admissions a
     JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
     WHERE a.group_id = %(group_id)s AND a.state = 'admitted' AND a.settled_at > %(since)s AND a.removed_at IS NULL
+        AND q.content <> ''
 ), kept AS (
     SELECT log_id FROM ranked ORDER BY surplus, settled_at DESC, log_id DESC LIMIT %(limit)s
 )
