@@ -46,6 +46,13 @@ def test_a_value_is_known_under_every_disguise(disguise: str) -> None:
 
 
 SENTENCE = "Ms Zelenka asked on Monday that her phone number 555-0199 be used for the on-call list only."
+
+
+def spell(text: str, sign: str) -> str:
+    """The text with a sign between the letters of each word."""
+    return " ".join(sign.join(word) if word.isalpha() else word for word in text.split(" "))
+
+
 WORN = {
     "enclosing circle": SENTENCE.replace("Zelenka", "Z\u20dde\u20ddl\u20ddenka"),
     "millions sign": SENTENCE.replace("Zelenka", "Zel\u0489enka"),
@@ -69,6 +76,17 @@ WORN = {
     "outlined": SENTENCE.replace("Zelenka", "".join(chr(0x1CCD6 + ord(one) - 97) for one in "zelenka")),
     "low lines": SENTENCE.replace(" ", "_"),
     "reversed": "\u202e" + SENTENCE[::-1],
+    "bar": SENTENCE.replace("u", "\u0289"),
+    **{
+        f"mark {ord(mark):x} on letters": "".join(one + mark if one.isalpha() else one for one in SENTENCE)
+        for mark in "\u0e3a\u093c\u05b0\u064b\u302a\u3099\U0001d165"
+    },
+    **{f"mark {ord(mark):x} on spaces": SENTENCE.replace(" ", " " + mark) for mark in "\u20d0\u1dc0\u1ab0\ufe20"},
+    **{f"{sign} in words": spell(SENTENCE, sign) for sign in "/\\+&%$@<>^-"},
+    **{f"{sign} everywhere": sign.join(SENTENCE) for sign in "/-.*"},
+    "turned letters": SENTENCE.translate(str.maketrans("eacrtyhw", "ǝɐɔɹʇʎɥʍ")),
+    "letters by sound": SENTENCE.translate(str.maketrans("eundp", "əʊŋðþ")),
+    "letters by shape": SENTENCE.translate(str.maketrans("nrwd", "ияшд")),
     "reversed word": SENTENCE.replace("Zelenka", "\u202e" + "Zelenka"[::-1] + "\u202c"),
 }
 
@@ -101,6 +119,13 @@ def test_the_plain_text_is_met_where_the_disguised_one_was_forgotten(how: str) -
         ("The revenue < the cost of it", "The revenue > the cost of it"),
         ("The ratio is revenue/cost here", "The ratio is revenue+cost here"),
         ("Stock moved from A → B today", "Stock moved from A ← B today"),
+        ("C/a/s/e t/h/r/e/e w/a/s 1/5 o/f i/t", "Case three was 15 of it"),
+        ("The parts are 1,2,3,4,5,6,7,8,9,1,2,3,4 here", "The parts are 1234567891234 here"),
+        ("Test a/b of the new page in June", "Test ab of the new page in June"),
+        ("Он сказал, что шар дома", "Он сказал, что war doma"),
+        ("הַסֵּפֶר נִמְצָא בַּבַּיִת הַגָּדוֹל", "הספר נמצא בבית הגדול"),
+        ("かれはパンをたべました", "かれはハンをたへました"),
+        ("เขาอ่านหนังสือที่บ้านทุกวัน", "เขาอานหนงสอทบานทกวน"),
         ("क्या यह काम पूरा हो गया है की", "क्या यह काम पूरा हो गया है के"),
     ],
 )
@@ -241,6 +266,11 @@ def test_hostile_text_takes_no_longer_than_other_text() -> None:
         "\u200b" * 500_000,
         "标记为" * 200_000,
         "1. " * 99_999,
+        "a-" * 300_000,
+        ("a-" * 11 + "b") * 20_000,
+        "a/b " * 150_000,
+        "a\u0e3a" * 300_000,
+        "ǝи" * 300_000,
     ):
         find_flags(text, {})
         remove_fences(text, {})

@@ -7,20 +7,23 @@ too: operators, arrows, currencies, and ticks and crosses at the end of a text.
 import html
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import groupby
 from typing import Final
 
 LETTER: Final = r"[^\W\d_]"
-_SUSPICIOUS: Final = re.compile(r"[^\x00-\x7f]|&[#a-zA-Z]|<!--|[-_/\\^~.+=&@%|,;:<>](?=[^\W\d_])|-\s")
+_SIGN: Final = r"[-_/\\^~.+=&@%|,;:<>$*·•]"
+_SUSPICIOUS: Final = re.compile(rf"[^\x00-\x7f]|&[#a-zA-Z]|<!--|{_SIGN}(?={LETTER})|-\s")
 _ENTITY: Final = re.compile(r"&#?[0-9A-Za-z]{1,32};")
 _COMMENT: Final = re.compile(r"<!--(?:(?!-->).){0,300}-->", re.DOTALL)
 _REVERSED: Final = re.compile("\u202e([^\u202c\u202d\u2066-\u2069\\n]{0,5000})\u202c?")
 _LENGTHENING: Final = re.compile("[\u02d0\u02d1\u0640\u07fa]")
-_MARKS: Final = re.compile(
-    "(?<=[A-Za-z\u00c0-\u024f])[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]+"
-)
-"""Combining marks on a Latin letter. In other scripts they are vowels and tones."""
-_SPELLED: Final = re.compile(rf"(?<!\w){LETTER}(?:[-_/\\^~.+=&@%|,;:<>·•*]{LETTER}){{3,}}(?!\w)")
+_SPELLED: Final = re.compile(rf"(?<!\w){LETTER}(?:{_SIGN}{LETTER}){{3,}}(?!\w)")
+_SHORT_SPELLED: Final = re.compile(rf"(?<!\w){LETTER}(?:{_SIGN}{LETTER}){{1,2}}(?!\w)")
+_MANY_SPELLED: Final = 3
+"""So many long words that are spelled show that the short ones of the text are spelled too: a/b alone is a/b."""
+_ALTERNATING: Final = re.compile(rf"[\s\S]({_SIGN})(?:[\s\S]\1){{11,}}[\s\S]?")
+"""A text with the same sign after every character, also after spaces and digits: what was put in is known exactly."""
 _BETWEEN_LETTERS: Final = re.compile(rf"(?<={LETTER})(?:\s*[-‐‑‒–—―_~·•‧∙]+\s*|\.(?={LETTER}{{2}}))(?={LETTER})")
 _ANSWERS: Final = frozenset("✓✔✅☑✗✘❌❎✖☒🚫⛔👍👎⬆⬇")
 """Signs for yes or no, more or less. Between words they are decoration; at the end they can be the whole statement."""
@@ -42,9 +45,35 @@ def uncover(text: str) -> str:
         plain = html.unescape(html.unescape(plain))
     if not plain.isascii():
         plain = _REVERSED.sub(lambda found: found.group(1)[::-1], plain)
-        plain = _drop_signs(_LENGTHENING.sub("", _MARKS.sub("", plain.translate(_OUTLINED))))
-    plain = _SPELLED.sub(lambda word: "".join(one for one in word.group() if one.isalpha()), plain)
-    return _BETWEEN_LETTERS.sub(" ", plain)
+        plain = _find_marks().sub("", _LENGTHENING.sub("", _drop_signs(plain.translate(_OUTLINED))))
+    return _BETWEEN_LETTERS.sub(" ", _join_spelled(_ALTERNATING.sub(_drop_alternating, plain)))
+
+
+def _drop_alternating(found: re.Match[str]) -> str:
+    """Return the characters between the signs, unless they are a list of numbers or a ruled line."""
+    kept = found.group()[::2]
+    return kept if 2 * sum(one.isalpha() for one in kept) >= len(kept) else found.group()
+
+
+def _join_spelled(text: str) -> str:
+    joined, count = _SPELLED.subn(_keep_letters, text)
+    return _SHORT_SPELLED.sub(_keep_letters, joined) if count >= _MANY_SPELLED else joined
+
+
+def _keep_letters(word: re.Match[str]) -> str:
+    return "".join(one for one in word.group() if one.isalpha())
+
+
+@cache
+def _find_marks() -> re.Pattern[str]:
+    """Combining marks of every script on a Latin letter, a space, a digit or a sign. On other letters they are vowels
+    and tones."""
+    ranges = []
+    for is_mark, codes in groupby(range(0x300, 0x20000), key=lambda code: unicodedata.category(chr(code))[0] == "M"):
+        if is_mark:
+            found = list(codes)
+            ranges.append(f"{chr(found[0])}-{chr(found[-1])}")
+    return re.compile(f"(?<=[\x00-\u02ff\u1e00-\u1eff\u2000-\u200a])[{''.join(ranges)}]+")
 
 
 def _drop_signs(text: str) -> str:

@@ -2,7 +2,8 @@
 
 The pairs come from the Unicode confusables, which the package ``confusable-homoglyphs`` ships as data. They do not name
 letters of the Latin script itself, such as small capitals and letters with a stroke; those are read from their Unicode
-names.
+names. Tombstones were made with these pairs. Letters that are turned, reversed or used for their sound or shape are
+read otherwise in addition (``read_letters``), so that the hashes that are stored stay what they are.
 """
 
 import json
@@ -31,6 +32,13 @@ LATIN: Final = re.compile(
 """The Unicode names of variants of Latin letters."""
 NAMED_BLOCKS: Final = ((0x00C0, 0x02FF), (0x1D00, 0x1EFF), (0x2C60, 0x2C7F), (0xA720, 0xAB6F), (0x1F100, 0x1F1FF))
 LONGEST: Final = 3
+TURNED: Final = re.compile(
+    r"LATIN (?:SMALL |CAPITAL )*LETTER (?:SMALL CAPITAL )?"
+    r"(?:(?:(?:TURNED|REVERSED|INVERTED|SIDEWAYS|BARRED|CLOSED) )+(?:OPEN )?([A-Z])|([A-Z]) BAR)(?: WITH .+)?"
+)
+"""The Unicode names of Latin letters that are turned or have a bar."""
+TURNED_BLOCKS: Final = (*NAMED_BLOCKS, (0x2183, 0x2184))
+_FOREIGN_LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
 def fold(text: str) -> str:
@@ -59,6 +67,55 @@ def foreign_letters() -> dict[int, str]:
     return {code: latin for code, latin in letters().items() if not _name(code).startswith("LATIN")}
 
 
+def read_letters(text: str) -> str:
+    """Return the text with turned and reversed letters, and others that stand for a Latin one, as the Latin letters.
+
+    Letters of another script are replaced only in words that have plain Latin letters too.
+    """
+    if text.isascii() or _reading_set().isdisjoint(text):
+        return text
+    return _FOREIGN_LETTERS.sub(lambda word: _read_word(word.group()), text)
+
+
+def _read_word(word: str) -> str:
+    if word.isascii() or _reading_set().isdisjoint(word):
+        return word
+    is_mixed = any(letter.isascii() for letter in word)
+    return word.translate(_readings() if is_mixed else _latin_readings())
+
+
+@cache
+def _readings() -> dict[int, str]:
+    """Return the Latin letter of each letter that is turned, or that the data say is used for another one."""
+    text = files("clearwell.text").joinpath("words/letter_readings.toml").read_text(encoding="utf-8")
+    listed = {ord(one): latin for latin, others in tomllib.loads(text)["latin"].items() for one in others}
+    turned = dict(_read_turned())
+    confused, known = {}, dict(_read_confusables()) | first_letters()
+    for character, others in _load_confusables().items():
+        if len(character) == 1 and not character.isascii() and ord(character) not in known:
+            plain = (turned.get(ord(other["c"])) for other in others if len(other["c"]) == 1)
+            if latin := next((one for one in plain if one), None):
+                confused[ord(character)] = latin
+    return {**confused, **turned, **listed}
+
+
+@cache
+def _latin_readings() -> dict[int, str]:
+    return {code: latin for code, latin in _readings().items() if _name(code).startswith("LATIN")}
+
+
+@cache
+def _reading_set() -> frozenset[str]:
+    return frozenset(map(chr, _readings()))
+
+
+def _read_turned() -> Iterator[tuple[int, str]]:
+    for first, last in TURNED_BLOCKS:
+        for code in range(first, last + 1):
+            if found := TURNED.fullmatch(_name(code)):
+                yield code, (found.group(1) or found.group(2)).lower()
+
+
 @cache
 def _letter_set() -> frozenset[str]:
     return frozenset(map(chr, letters()))
@@ -73,13 +130,19 @@ def _read_names() -> Iterator[tuple[int, str]]:
 
 def _read_confusables() -> Iterator[tuple[int, str]]:
     """Yield the characters that look like a Latin letter, directly or through a variant of a Latin letter."""
-    text = files("confusable_homoglyphs").joinpath("confusables.json").read_text(encoding="utf-8")
     named = dict(_read_names())
-    for character, others in json.loads(text).items():
+    for character, others in _load_confusables().items():
         if len(character) == 1 and not character.isascii() and unicodedata.category(character)[0] in "LS":
             plain = (_make_latin(other["c"], named) for other in others)
             if latin := next((one for one in plain if one), None):
                 yield ord(character), latin
+
+
+@cache
+def _load_confusables() -> dict[str, list[dict[str, str]]]:
+    text = files("confusable_homoglyphs").joinpath("confusables.json").read_text(encoding="utf-8")
+    loaded: dict[str, list[dict[str, str]]] = json.loads(text)
+    return loaded
 
 
 def _make_latin(text: str, named: dict[int, str]) -> str | None:

@@ -9,7 +9,7 @@ from itertools import islice
 from clearwell.text.characters import measure_width
 from clearwell.text.disguises import uncover
 from clearwell.text.hidden_text import _INVISIBLE
-from clearwell.text.look_alikes import IGNORED, first_letters, fold, foreign_letters
+from clearwell.text.look_alikes import IGNORED, first_letters, fold, foreign_letters, read_letters
 from clearwell.text.unicode_forms import normalise_form
 
 _VALUE_ENDS = re.compile(r"(?<=[.!?。！？；;])\s*|\n+|(?<=[:：])\s+")
@@ -85,9 +85,15 @@ def find_values(text: str) -> list[str]:
     A tombstone is for a whole value, wherever it occurs: also between tags, after a list or quotation mark or a label,
     and with digits instead of letters at the edge of a word.
     """
-    uncovered = uncover(text[:LONGEST])
     said = _find_values(text)
-    return said if uncovered == text[:LONGEST] else list(dict.fromkeys((*said, *_find_values(uncovered))))
+    uncovered = [value for form in _uncover(text[:LONGEST]) for value in _find_values(form)]
+    return list(dict.fromkeys((*said, *uncovered))) if uncovered else said
+
+
+def _uncover(text: str) -> list[str]:
+    """Return the text without disguises, and with turned letters read as Latin ones, where that changes it."""
+    uncovered = uncover(text)
+    return [form for form in dict.fromkeys((uncovered, read_letters(uncovered))) if form != text]
 
 
 def _find_values(text: str) -> list[str]:
@@ -142,15 +148,15 @@ def find_whole_values(text: str) -> list[str]:
     If the text was mostly signs, too little is left of the undisguised form, and it is not returned.
     """
     whole = _find_whole_values(text)
-    uncovered = uncover(text[:LONGEST])
-    if len(text) > LONGEST or uncovered == text:
+    if len(text) > LONGEST:
         return whole
-    return list(dict.fromkeys((*whole, *(one for one in _find_whole_values(uncovered) if len(one) >= SHORTEST_LEFT))))
+    uncovered = [value for form in _uncover(text) for value in _find_whole_values(form)]
+    return list(dict.fromkeys((*whole, *(one for one in uncovered if len(one) >= SHORTEST_LEFT))))
 
 
 def find_spellings(text: str) -> list[str]:
     """Return a text normalised as it is written and, if it is disguised, without the disguise."""
-    return list(dict.fromkeys((normalise(text), normalise(uncover(text)))))
+    return list(dict.fromkeys(normalise(form) for form in (text, *_uncover(text))))
 
 
 def _find_whole_values(text: str) -> list[str]:
