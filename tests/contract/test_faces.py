@@ -289,6 +289,7 @@ async def test_an_output_is_forgotten(face: Face) -> None:
     selector = ForgetSelector(log_id=row)
     plan = await face("preview_forget", selector, group="g")
     assert (plan.outputs, plan.things) == ((row,), 1)
+    assert (plan.copies["working_entries"], plan.counts["working_entries"], plan.copies["jobs"]) == (1, 1, 0)
     receipt = await face("forget", selector, group="g", token=plan.token)
     assert (receipt.outputs, receipt.kind) == ((row,), "quarantine")
     with pytest.raises(NotFound):

@@ -131,6 +131,11 @@ async def test_a_subject_leaves_no_trace(clearwell: Clearwell, settings: Setting
     assert traces(settings)
     plan = await memory_of(clearwell).preview_forget(ForgetSelector(subject="Zyrianova"), group="g")
     assert plan.counts["outputs"] == 3
+    went_with = {kind: plan.counts[kind] for kind in ("working_entries", "answers", "jobs")}
+    assert went_with == {"working_entries": 2, "answers": 1, "jobs": 0}
+    assert plan.counts["recalls"] > 0
+    assert plan.counts["events"] > 0
+    assert plan.things == sum(plan.counts.values()) - sum(plan.copies.values())
     assert memory_id in plan.memories
     assert plan.released == (kept,)
     receipt = await forget(clearwell, subject="Zyrianova")

@@ -56,6 +56,10 @@ class ErasureStore(Protocol):
         """The system prompt of the group and the personas of its agents."""
         ...
 
+    async def count_copies(self, group_id: str, plan: ErasurePlan) -> Mapping[str, int]:
+        """How many stored answers and waiting jobs are erased with the rows of a plan."""
+        ...
+
     async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> None:
         """Erase everything of the plan, store the tombstones and the receipt, in one transaction.
 

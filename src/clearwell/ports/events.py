@@ -36,6 +36,10 @@ class EventStore(Protocol):
         """
         ...
 
+    async def count(self, group_id: str) -> int:
+        """How many events the stream of a group has."""
+        ...
+
     async def delete(self, group_id: str) -> None:
         """Delete the stream of a group. Its readers are reset."""
         ...

@@ -76,6 +76,10 @@ class RecallStore(RecallReader, Protocol):
         """Record these recalls. If those of one group cannot be written, those of the others are."""
         ...
 
+    async def count(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> int:
+        """How many recalls ``forget`` would remove."""
+        ...
+
     async def forget(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> None:
         """Remove the recalls of these memories, and those of these agents."""
         ...

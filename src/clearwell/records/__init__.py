@@ -59,6 +59,7 @@ from clearwell.records.entries import (
     WorkingEntry,
 )
 from clearwell.records.erasure import (
+    COPIES,
     AssignedCopy,
     ErasableOutput,
     ErasableText,
@@ -170,6 +171,7 @@ from clearwell.vocabulary import (
 
 __all__ = [
     "ASSIGN",
+    "COPIES",
     "EVENT_FIELDS",
     "EVERYTHING",
     "INSTALLATION",

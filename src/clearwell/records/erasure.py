@@ -14,6 +14,9 @@ TOKEN_LENGTH: Final = 64
 BEGINNING: Final = UUID(int=0)
 CHANGING: Final = frozenset({"outputs", "later", "verdicts_of"})
 """The kinds of ids in a plan that change whenever an agent sends an output."""
+COPIES: Final = ("working_entries", "answers", "recalls", "events", "jobs")
+"""What goes with the rows of a plan: entries of working memory, stored answers to requests, recalls, the events of the
+group's stream, and jobs that wait."""
 ON_THE_WAY_MILLISECONDS: Final = 5_000
 """An output gets its id before it is stored, so one with an earlier id may not be stored yet during a preview."""
 
@@ -86,6 +89,8 @@ class ErasurePlan:
     """Whether the system prompt of the group is emptied."""
     released: tuple[UUID, ...] = ()
     value_hashes: tuple[bytes, ...] = ()
+    copies: Mapping[str, int] = field(default_factory=dict)
+    """How much of each of ``COPIES`` is erased with the rows, where it was counted."""
 
     @property
     def ids(self) -> dict[str, tuple[UUID, ...]]:
@@ -105,13 +110,18 @@ class ErasurePlan:
 
     @property
     def counts(self) -> dict[str, int]:
+        """How many rows are removed or emptied, and how much goes with them, by kind."""
+        return {**self._rows, **self.copies}
+
+    @property
+    def _rows(self) -> dict[str, int]:
         found = {kind: len(ids) for kind, ids in self.ids.items()}
         return {**found, "agents": len(self.agents), "profiles": int(self.profile)}
 
     @property
     def things(self) -> int:
         """The number of rows that are removed or emptied."""
-        return sum(self.counts.values())
+        return sum(self._rows.values())
 
     @property
     def token(self) -> str:

@@ -45,6 +45,9 @@ class NoErasure(ErasureStore):
     async def profiles(self, group_id: str) -> tuple[str, Mapping[str, str]]:
         raise NotImplementedError
 
+    async def count_copies(self, group_id: str, plan: ErasurePlan) -> Mapping[str, int]:
+        raise NotImplementedError
+
     async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> None:
         raise NotImplementedError
 

@@ -38,6 +38,9 @@ class MemoryEvents:
         events = stream[start : start + limit]
         return EventPage(events=events, last=ids[start + len(events)] or BEGINNING)
 
+    async def count(self, group_id: str) -> int:
+        return len(self._streams[group_id])
+
     async def delete(self, group_id: str) -> None:
         self._streams.pop(group_id, None)
         self._trimmed.discard(group_id)

@@ -88,6 +88,9 @@ class MemoryRecalls:
         now = self._clock.now()
         self._given |= {(group_id, one, agent_id): now for (group_id, agent_id), ids in recalls.items() for one in ids}
 
+    async def count(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> int:
+        return sum(group == group_id and (one in ids or given_to in agents) for group, one, given_to in self._given)
+
     async def forget(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> None:
         self._given = {
             (group, one, given_to): at

@@ -27,7 +27,10 @@ class ForgetPreviewView(View):
     token: str = Field(description="stands for this list; send it to forget")
     until: UUID = Field(UUID(int=0), description="what there was up to this id is listed")
     things: int = Field(description="how many things are removed or emptied")
-    counts: dict[str, int]
+    counts: dict[str, int] = Field(
+        description="the things by kind, and what goes with them: entries of working memory, stored answers, recalls, "
+        "events of the stream, and jobs that wait"
+    )
     outputs: tuple[UUID, ...] = Field(description="outputs that are removed, with verdicts, statements and vectors")
     insights: tuple[UUID, ...] = Field(description="insights that rest on them")
     promotions: tuple[UUID, ...] = Field(description="promotions whose text is emptied")
@@ -54,10 +57,11 @@ class ForgetPreviewView(View):
         return cls.read(plan, values=len(plan.value_hashes), assigned_elsewhere=copies)
 
     def to_record(self) -> ErasurePlan:
-        from clearwell.records import AssignedCopy, ErasurePlan
+        from clearwell.records import COPIES, AssignedCopy, ErasurePlan
 
+        counted = {kind: self.counts[kind] for kind in COPIES if kind in self.counts}
         copies = tuple(AssignedCopy(group_id=one.group_id, id=one.id) for one in self.assigned_elsewhere)
-        return self.make(ErasurePlan, value_hashes=(b"",) * self.values, assigned_elsewhere=copies)
+        return self.make(ErasurePlan, value_hashes=(b"",) * self.values, assigned_elsewhere=copies, copies=counted)
 
 
 class ForgetReceiptView(View):

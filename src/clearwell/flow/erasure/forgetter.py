@@ -67,7 +67,22 @@ class Forgetter:
         """Return everything that ``forget`` would touch, with the token to do so."""
         _require_operator(by, group_id)
         _check(selector)
-        return await self._planner.plan(group_id, selector, until=self._ids.new(), groups=by.groups)
+        plan = await self._planner.plan(group_id, selector, until=self._ids.new(), groups=by.groups)
+        return replace(plan, copies=await self._count_copies(group_id, plan)) if plan.things else plan
+
+    async def _count_copies(self, group_id: str, plan: ErasurePlan) -> dict[str, int]:
+        """Count what goes with the rows. A forget does not need working memory, so that its counts may be missing."""
+        counted = dict(await self._erasure.count_copies(group_id, plan))
+        removed = {*plan.outputs, *plan.later}
+        try:
+            entries = await self._working.entries(group_id)
+            recalls = await self._recalls.count(group_id, [*removed, *plan.memories], agents=plan.agents)
+            events = await self._events.count(group_id)
+        except Unavailable as error:
+            log.warning("copies not counted", reason=error.code)
+            return counted
+        working = sum(entry.id in removed for entry in entries)
+        return {**counted, "working_entries": working, "recalls": recalls, "events": events}
 
     async def forget(self, group_id: str, selector: ForgetSelector, *, token: str, by: Principal) -> ForgetReceipt:
         """Forget what was previewed, and outputs that came later and are named by the selector or copy it.

@@ -3,7 +3,7 @@
 import json
 import re
 import uuid
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
@@ -114,6 +114,16 @@ class PostgresErasure(ErasureStore):
         texts = {row["agent_id"]: row["content"] for row in await self._read(group_id, "erasable_profiles")}
         return texts.pop("", ""), texts
 
+    async def count_copies(self, group_id: str, plan: ErasurePlan) -> Mapping[str, int]:
+        params = {
+            "group_id": group_id,
+            "outputs": [*plan.outputs, *plan.later],
+            "promotions": list(plan.promotions),
+            "patterns": _make_patterns(plan),
+        }
+        (row,) = await self._database.run(Role.ERASER, group_id, query("count_erased_copies"), params)
+        return row
+
     async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> None:
         params = {
             "group_id": receipt.group_id,
@@ -134,7 +144,7 @@ class PostgresErasure(ErasureStore):
                 [
                     *((query(name), params) for name in ERASURES),
                     self._forgotten(plan, receipt),
-                    (query("erase_answers"), {"patterns": [f"%{one}%" for one in _list_ids(plan)]}),
+                    (query("erase_answers"), {"patterns": _make_patterns(plan)}),
                     (query("add_forget"), _forget_params(plan, receipt)),
                     (query("add_event"), event_params(event, self._database.signer)),
                 ]
@@ -207,8 +217,9 @@ def _find_ids(text: str) -> frozenset[UUID]:
     return frozenset(uuid.UUID(one) for one in _ID.findall(text))
 
 
-def _list_ids(plan: ErasurePlan) -> Iterable[UUID]:
-    return [one for ids in plan.ids.values() for one in ids]
+def _make_patterns(plan: ErasurePlan) -> list[str]:
+    """The patterns of stored answers that name something of the plan."""
+    return [f"%{one}%" for ids in plan.ids.values() for one in ids]
 
 
 def _forget_params(plan: ErasurePlan, receipt: ForgetReceipt) -> dict[str, object]:

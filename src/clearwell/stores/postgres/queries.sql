@@ -2140,6 +2140,16 @@ WITH removed AS (DELETE FROM agents WHERE group_id = %(group_id)s AND agent_id =
 counted AS (DELETE FROM ingress_counts WHERE group_id = %(group_id)s AND agent_id = ANY(%(agents)s))
 UPDATE groups SET system_prompt = '' WHERE group_id = %(group_id)s AND %(profile)s
 
+-- name: count_erased_copies
+-- What erase_answers removes, and the jobs that wait: admissions, statements for a model to find, and promotions.
+SELECT (SELECT count(*) FROM idempotency WHERE answer::text LIKE ANY(%(patterns)s)) AS answers,
+    (SELECT count(*) FROM admissions
+        WHERE group_id = %(group_id)s AND log_id = ANY(%(outputs)s) AND state = 'pending')
+    + (SELECT count(*) FROM segmentations
+        WHERE group_id = %(group_id)s AND log_id = ANY(%(outputs)s) AND due_at IS NOT NULL)
+    + (SELECT count(*) FROM promotion_work
+        WHERE group_id = %(group_id)s AND promotion_id = ANY(%(promotions)s)) AS jobs
+
 -- name: erase_answers
 -- Stored answers name ids of what they are about; the hashes of their requests could be guessed.
 DELETE FROM idempotency WHERE answer::text LIKE ANY(%(patterns)s)

@@ -64,6 +64,10 @@ class ValkeyEvents(EventStore):
         is_complete = info.get("entries-added", info["length"]) == info["length"]
         return _make_page(group_id, found, BEGINNING) if is_complete else None
 
+    async def count(self, group_id: str) -> int:
+        with translated_errors():
+            return int(await self._client.xlen(KEYS + group_id))
+
     async def delete(self, group_id: str) -> None:
         with translated_errors():
             await self._client.delete(KEYS + group_id)

@@ -34,13 +34,20 @@ class ValkeyRecalls(RecallStore):
             with translated_errors():
                 await self._client.run_on_keys(self._record, calls)
 
+    async def count(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> int:
+        return len(await self._find_members(group_id, ids, agents))
+
     async def forget(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> None:
-        named, forgotten = set(agents), {str(one) for one in ids}
+        gone = await self._find_members(group_id, ids, agents)
+        if gone:
+            with translated_errors():
+                await self._client.zrem(KEYS + group_id, *gone)
+
+    async def _find_members(self, group_id: str, ids: Sequence[UUID], agents: Sequence[str]) -> list[bytes]:
+        named, recalled = set(agents), {str(one) for one in ids}
         with translated_errors():
             members = await self._client.zrange(KEYS + group_id, 0, -1)
-            gone = [one for one in members if isinstance(one, bytes) and _is_of(str(one, "utf-8"), forgotten, named)]
-            if gone:
-                await self._client.zrem(KEYS + group_id, *gone)
+        return [one for one in members if isinstance(one, bytes) and _is_of(str(one, "utf-8"), recalled, named)]
 
     async def find_recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         since = to_ms(self._clock.now() - self._remember)
