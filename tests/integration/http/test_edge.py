@@ -90,6 +90,8 @@ async def test_two_keys_in_one_request_are_refused(api: Api) -> None:
     [
         *("Via", "CF-Connecting-IP", "CF-Ray", "X-Real-IP", "True-Client-IP", "X-Forwarded", "X-Forwarded-For"),
         *("Forwarded", "X-Client-IP", "X-Envoy-External-Address", "CDN-Loop", "Fly-Client-IP", "X-Amzn-Trace-Id"),
+        *("Do-Connecting-IP", "Cloudfront-Viewer-Address", "Ngrok-Trace-Id", "Tailscale-User-Login"),
+        *("X-Scheme", "X-Original-URL", "X-Request-Start"),
     ],
 )
 async def test_local_mode_refuses_what_a_proxy_adds(http: httpx.AsyncClient, header: str) -> None:

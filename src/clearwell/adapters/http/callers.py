@@ -27,6 +27,7 @@ PROXY_HEADERS = frozenset(
         "via",
         "cdn-loop",
         "client-ip",
+        "do-connecting-ip",
         "fastly-client-ip",
         "fly-client-ip",
         "proxy-connection",
@@ -36,15 +37,23 @@ PROXY_HEADERS = frozenset(
         "x-cluster-client-ip",
         "x-original-forwarded-for",
         "x-original-host",
+        "x-original-uri",
+        "x-original-url",
         "x-originating-ip",
         "x-proxyuser-ip",
         "x-real-ip",
         "x-remote-addr",
         "x-remote-ip",
+        "x-request-start",
+        "x-rewrite-url",
+        "x-scheme",
     }
 )
 """What a proxy adds to the requests of strangers."""
-PROXY_PREFIXES = ("x-forwarded", "cf-", "x-envoy-", "x-amzn-", "x-appengine-", "x-azure-", "x-arr-")
+PROXY_PREFIXES = (
+    *("x-forwarded", "cf-", "cloudfront-", "ngrok-", "tailscale-"),
+    *("x-envoy-", "x-amzn-", "x-appengine-", "x-azure-", "x-arr-"),
+)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
