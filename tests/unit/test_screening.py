@@ -1,6 +1,8 @@
 """A text that hides characters or speaks to its reader is promoted only by a person who says to have seen that."""
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -43,6 +45,19 @@ async def test_hidden_text_is_promoted_only_with_an_acknowledgement_and_cleaned(
     assert (done.chunks, chunk.content) == (1, LONG)
     (item,) = (await path.memory.retrieve("payment service cluster", group="g")).items
     assert "hidden_text" in item.flags
+    assert "hidden_text" in (await path.memory.memory(done.id, group="g")).flags
+
+
+@pytest.mark.parametrize(
+    "more", [{"author": "An\u200bn"}, {"metadata": {"team": {"na\u202eme": "x"}}}, {"metadata": {"tags": ["a\u200b"]}}]
+)
+async def test_hidden_characters_beside_the_text_need_an_acknowledgement_too(more: dict[str, Any]) -> None:
+    path = Path()
+    refusal = await refusal_of(path.memory.promote(LONG, group="g", **more))
+    assert "⟦U+" in refusal.text()
+    done = await path.memory.promote(LONG, group="g", acknowledge=["hidden_text"], **more)
+    (chunk,) = path.longterm.chunks
+    assert not has_hidden_text(f"{chunk.author} {json.dumps(dict(chunk.metadata), ensure_ascii=False)}")
     assert "hidden_text" in (await path.memory.memory(done.id, group="g")).flags
 
 
