@@ -136,3 +136,9 @@ def test_whole_unicode_passes_at_any_depth() -> None:
     for _ in range(50_000):
         deep = [deep]
     limits.require_unicode({"a": deep, "记忆": None, "b": 1.5})
+
+
+def test_the_size_of_a_text_is_told_in_bytes() -> None:
+    with pytest.raises(TooLarge) as refused:
+        limits.require_text("记忆" * 10, "content", max_bytes=10)
+    assert refused.value.params["size"] == 60

@@ -60,14 +60,12 @@ def require_group(value: str, field: str = "group_id") -> str:
 
 def require_text(value: str, field: str, *, max_bytes: int) -> str:
     """Text that is not blank and can be stored unchanged."""
-    if len(value) > max_bytes:
-        raise TooLarge("text_large", field=field, limit=max_bytes, size=len(value))
+    size = len(value.encode(errors="surrogatepass"))
+    if size > max_bytes:
+        raise TooLarge("text_large", field=field, limit=max_bytes, size=size)
     if not value.strip():
         raise InvalidInput("text_blank", field=field)
     require_storable(value, field)
-    size = len(value.encode())
-    if size > max_bytes:
-        raise TooLarge("text_large", field=field, limit=max_bytes, size=size)
     expanded = count_expanded(value)
     if expanded > max_bytes:
         raise TooLarge("text_expands", field=field, limit=max_bytes, size=expanded)

@@ -66,7 +66,8 @@ class ImportState:
 class ImportResult:
     """The result of importing a batch. ``next_number`` is the batch to send next.
 
-    ``refused`` rows were not stored, because a tombstone refuses them. ``known`` rows already existed.
+    ``refused`` rows were not stored, because a tombstone refuses them. ``known`` rows already existed, or
+    were in a batch that was imported before.
     """
 
     group_id: str

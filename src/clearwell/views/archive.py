@@ -21,7 +21,7 @@ class ImportView(View):
     next_number: int = Field(description="the batch to send next")
     finished: bool = Field(description="whether the whole export was imported")
     stored: int = Field(description="rows that were added")
-    known: int = Field(description="rows that were there before and stay as they are")
+    known: int = Field(description="rows that were there before, or whose batch was imported before")
     refused: int = Field(description="rows that were not added, because a tombstone refuses what they say")
 
     @classmethod
