@@ -101,10 +101,14 @@ class Source(StrEnum):
 
 
 class Label(StrEnum):
-    """Whether an item is unverified (ephemeral), verified, or was verified at the time that a query asks about."""
+    """Whether an item is unverified (ephemeral), verified, or was verified at the time that a query asks about.
+
+    What no longer is was superseded by another memory, or withdrawn.
+    """
 
     EPHEMERAL = "ephemeral"
     VERIFIED = "verified"
+    SUPERSEDED = "superseded"
     WITHDRAWN = "withdrawn"
 
 

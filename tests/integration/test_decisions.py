@@ -11,7 +11,7 @@ from clearwell.app import Clearwell
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.models import OfflineEmbedder
-from clearwell.records import Action, DecisionRequest, InsightState, Principal, Vector
+from clearwell.records import Action, DecisionRequest, InsightState, Label, Principal, Right, SourceSelector, Vector
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
 from clearwell.views.dossiers import DossierView
@@ -143,6 +143,35 @@ async def test_as_of_a_time_that_was_undone_tells_what_was_verified_then(clearwe
     assert new.decision_id is not None
     await clearwell.review.acting_as(PERSON).undo(new.decision_id, group="g")
     assert (await told(replaced), await told(None)) == ([new.id], [old.id])
+
+
+async def test_a_superseded_memory_is_found_in_the_past_by_agents_and_a_withdrawn_one_is_not(
+    clearwell: Clearwell,
+) -> None:
+    memory, review = clearwell.memory.acting_as(PERSON), clearwell.review.acting_as(PERSON)
+    old = await memory.promote(LONG, group="g")
+    gone = await memory.promote(OTHER, group="g")
+    then = datetime.now(UTC)
+    new = await memory.promote(f"{LONG} It was changed.", group="g", supersedes=old.id)
+    selector = SourceSelector(memory_id=gone.id)
+    preview = await review.preview_retraction(selector, group="g")
+    await review.retract(selector, token=preview.token, group="g")
+
+    async def told(by: Principal, at: datetime | None = then) -> dict[UUID, Label]:
+        options = RetrieveOptions(as_of=at, sources=["cold"])
+        found = await clearwell.memory.acting_as(by).retrieve("backups payment", group="g", options=options)
+        return {item.id: item.label for item in found.items}
+
+    agent = Principal(name="bot", rights=frozenset({Right.READ}))
+    assert await told(PERSON) == {old.id: Label.SUPERSEDED, gone.id: Label.WITHDRAWN}
+    assert await told(agent) == {old.id: Label.SUPERSEDED}
+    assert await told(agent, None) == {new.id: Label.VERIFIED}
+    tombstone = await memory.add_tombstone(LONG, group="g", reason="wrong", withdraw=False)
+    assert await told(agent) == {}
+    await memory.lift_tombstone(tombstone.id, group="g")
+    assert new.decision_id is not None
+    await review.undo(new.decision_id, group="g")
+    assert await told(agent) == {old.id: Label.VERIFIED}
 
 
 async def rows_changed(clearwell: Clearwell, statement: str) -> None:

@@ -197,7 +197,7 @@ async def test_what_was_withdrawn_since_is_labelled_so_in_the_past() -> None:
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
-async def test_an_agent_gets_nothing_that_was_withdrawn_since(agent: Principal) -> None:
+async def test_an_agent_gets_what_was_superseded_since_and_nothing_withdrawn(agent: Principal) -> None:
     path = Path()
     first = await path.memory.promote(LONG, group="g")
     second = await path.memory.promote(OTHER, group="g")
@@ -210,10 +210,16 @@ async def test_an_agent_gets_nothing_that_was_withdrawn_since(agent: Principal) 
     options = RetrieveOptions(as_of=then, agent_id=agent.agent_id)
     memory = path.memory.acting_as(agent)
     found = await memory.retrieve("payment backups billed", group="g", options=options)
-    assert {item.content for item in found.items} == {THIRD}
+    assert {item.content: item.label for item in found.items} == {THIRD: Label.VERIFIED, OTHER: Label.SUPERSEDED}
+    (old,) = [item for item in found.items if item.label is Label.SUPERSEDED]
+    day = f"{old.withdrawn_at:%Y-%m-%d}"
+    assert not old.verified
+    assert RetrievedMemoryView.from_record(old, "en").label_text == f"🕓 Superseded since {day}"
     built = await memory.build_context(ContextRequest(proposal="payment backups", options=options), group="g")
     assert LONG not in built.text
-    assert OTHER not in built.text
+    (line,) = [line for line in built.text.splitlines() if OTHER in line]
+    assert f"Superseded since {day}" in line
+    assert "✅" not in line
 
 
 async def test_what_was_rejected_since_is_not_found_in_the_past() -> None:

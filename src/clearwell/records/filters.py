@@ -22,7 +22,7 @@ class SearchFilter:
 
     ``since`` (inclusive) and ``until`` (exclusive) apply to the time when it was said, or else promoted or captured.
     ``as_of`` selects what was verified at that time, instead of now. With ``still_valid``, what has been withdrawn
-    since then is left out.
+    since then is left out, but not what another memory has superseded.
     """
 
     since: datetime | None = None

@@ -33,7 +33,7 @@ class FoundChunk:
     ``similarity`` is the raw cosine, None without a query vector. ``words`` is the share of the query's words that it
     and its neighbours have, weighted by rarity. ``rank`` is the order of results if words were searched, too.
     ``origin_id`` is what it was promoted from. ``conflicts_with`` are the valid memories that it contradicts, if words
-    were searched.
+    were searched. ``superseded`` is whether another memory has taken its place since the time that is asked about.
     """
 
     memory: Memory
@@ -43,6 +43,7 @@ class FoundChunk:
     parts: Parts | None = None
     origin_id: UUID | None = None
     conflicts_with: tuple[UUID, ...] = ()
+    superseded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

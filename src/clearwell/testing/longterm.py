@@ -58,7 +58,10 @@ class MemoryLongTerm:
         as_of = query.where.as_of
         found = [
             FoundChunk(
-                memory=chunk, similarity=_cosine(query.embedding, chunk.embedding), origin_id=self._origin(chunk)
+                memory=chunk,
+                similarity=_cosine(query.embedding, chunk.embedding),
+                origin_id=self._origin(chunk),
+                superseded=self._is_superseded(chunk),
             )
             for chunk in self._chunks
             if chunk.group_id == query.group_id
@@ -66,7 +69,7 @@ class MemoryLongTerm:
             and chunk.agent_id in (None, query.agent_id)
             and chunk.embedding is not None
             and (chunk.valid_to is None if as_of is None else self._was_verified(chunk, as_of))
-            and (chunk.valid_to is None or not query.where.still_valid)
+            and (chunk.valid_to is None or not query.where.still_valid or self._is_superseded(chunk))
             and _is_meant(chunk, query.where)
         ]
         if query.terms is not None:
@@ -166,6 +169,11 @@ class MemoryLongTerm:
             replace(chunk, valid_to=valid_to(chunk)) if chunk.group_id == group_id and chunk.id in ids else chunk
             for chunk in self._chunks
         ]
+
+    def _is_superseded(self, chunk: Memory) -> bool:
+        return chunk.valid_to is not None and any(
+            one.group_id == chunk.group_id and one.text.supersedes == chunk.id for one in self.promotions
+        )
 
     def _was_verified(self, chunk: Memory, at: datetime) -> bool:
         missing = ((chunk.group_id, chunk.id) == gap[:2] and gap[2] <= at < gap[3] for gap in self._gaps)

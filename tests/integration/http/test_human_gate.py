@@ -195,7 +195,7 @@ AGENT_COLUMNS = {
     "promotions": {"group_id", "id", "origin_id"},
     "quarantine_logs": {"captured_by", "group_id", "id", "idempotency_key", "request_hash"},
 }
-AGENT_FUNCTIONS = {"clearwell_agent_names", "clearwell_worded"}
+AGENT_FUNCTIONS = {"clearwell_agent_names", "clearwell_is_superseded", "clearwell_worded"}
 """The functions with rights of their own that an agent may call."""
 
 

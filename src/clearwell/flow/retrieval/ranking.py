@@ -73,7 +73,7 @@ class ItemFactory:
             id=memory.id,
             group_id=memory.group_id,
             layer=Layer.LONGTERM,
-            label=Label.VERIFIED if memory.valid_to is None else Label.WITHDRAWN,
+            label=_label(found),
             verified=memory.valid_to is None,
             withdrawn_at=memory.valid_to,
             relevance=compute_relevance(self._embedder, found.similarity, found.words if has_words else 0.0),
@@ -92,6 +92,12 @@ class ItemFactory:
             node_type=node_type if isinstance(node_type := memory.metadata.get("node_type"), str) else None,
             conflicts_with=found.conflicts_with,
         )
+
+
+def _label(found: FoundChunk) -> Label:
+    if found.memory.valid_to is None:
+        return Label.VERIFIED
+    return Label.SUPERSEDED if found.superseded else Label.WITHDRAWN
 
 
 def _find_match(match: EntryMatch) -> tuple[int, int] | None:

@@ -79,7 +79,7 @@ class Retriever:
 
         With ``record`` they are recorded as recalled. A caller that passes on only some of them calls
         ``record_recall`` with those instead. With ``withdrawn`` a query about a past time also returns what has been
-        withdrawn since; a rejected value is not returned for any time.
+        withdrawn since; what was superseded since is always returned, and a rejected value for no time.
         """
         plan = plan_retrieval(options, self._settings, self._clock.now(), withdrawn=withdrawn)
         if not query.strip():

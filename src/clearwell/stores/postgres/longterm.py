@@ -182,6 +182,7 @@ def read_found(
         parts=parts_of(row, wanted.fusion) if wanted.explain else None,
         origin_id=row["origin_id"],
         conflicts_with=tuple(conflicts.get(memory.id, ())),
+        superseded=row["superseded"],
     )
 
 

@@ -509,7 +509,7 @@ SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.cont
     -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.neighbour, l.answer, l.session,
     CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS named,
     (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id,
-    m.disputed,
+    m.disputed, m.valid_to IS NOT NULL AND clearwell_is_superseded(m.id) AS superseded,
     (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS reembedding
 FROM ranked l JOIN memories m ON m.ctid = l.place
 ORDER BY l.rank DESC, l.id, l.chunk_no
@@ -538,7 +538,8 @@ ORDER BY l.rank DESC, l.id, l.chunk_no
         - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS away
     FROM memories m
     WHERE m.group_id = %(group_id)s AND (m.embedding_model = %(model)s OR %(by_words)s)
-        AND (m.valid_to IS NULL OR m.valid_to > %(as_of)s AND NOT %(still_valid)s)
+        AND (m.valid_to IS NULL OR m.valid_to > %(as_of)s
+            AND (NOT %(still_valid)s OR clearwell_is_superseded(m.id)))
         AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
         AND (%(since)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) >= %(since)s)
         AND (%(until)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) < %(until)s)

@@ -179,6 +179,47 @@ BEGIN
     RETURN rest = '';
 END
 $$;
+CREATE TABLE public.decisions (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    action text NOT NULL,
+    insight_id uuid,
+    promotion_id uuid,
+    memory_id uuid,
+    tombstone_id uuid,
+    supersedes uuid,
+    others uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    undoes uuid,
+    already boolean DEFAULT false NOT NULL,
+    until timestamp with time zone,
+    reason text,
+    text_before text,
+    text_after text,
+    writer_before text,
+    decided_by text NOT NULL,
+    decided_at timestamp with time zone NOT NULL,
+    origin_id uuid,
+    before jsonb,
+    side_sources uuid[],
+    CONSTRAINT decisions_action_check CHECK ((action = ANY (ARRAY['promote'::text, 'reject'::text, 'merge'::text, 'snooze'::text, 'retract'::text, 'undo'::text]))),
+    CONSTRAINT decisions_check CHECK (((action = 'undo'::text) = (undoes IS NOT NULL))),
+    CONSTRAINT decisions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text)))
+);
+ALTER TABLE ONLY public.decisions FORCE ROW LEVEL SECURITY;
+CREATE FUNCTION public.clearwell_is_superseded(superseded uuid) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT ((EXISTS ( SELECT
+            FROM public.decisions d
+           WHERE ((d.group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)) AND (d.supersedes = clearwell_is_superseded.superseded) AND (d.action = 'promote'::text) AND (d.memory_id <> clearwell_is_superseded.superseded) AND (NOT (EXISTS ( SELECT
+                    FROM public.decisions u
+                   WHERE ((u.group_id = d.group_id) AND (u.undoes = d.id)))))))) AND (NOT (EXISTS ( SELECT
+            FROM public.decisions d
+           WHERE ((d.group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)) AND (d.action = 'retract'::text) AND (clearwell_is_superseded.superseded = ANY (d.others)) AND (NOT (EXISTS ( SELECT
+                    FROM public.decisions u
+                   WHERE ((u.group_id = d.group_id) AND (u.undoes = d.id))))))))));
+END;
 CREATE FUNCTION public.clearwell_meets(stored jsonb, operator text, wanted jsonb) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -207,33 +248,6 @@ BEGIN
     END;
 END
 $$;
-CREATE TABLE public.decisions (
-    group_id text NOT NULL,
-    id uuid NOT NULL,
-    action text NOT NULL,
-    insight_id uuid,
-    promotion_id uuid,
-    memory_id uuid,
-    tombstone_id uuid,
-    supersedes uuid,
-    others uuid[] DEFAULT '{}'::uuid[] NOT NULL,
-    undoes uuid,
-    already boolean DEFAULT false NOT NULL,
-    until timestamp with time zone,
-    reason text,
-    text_before text,
-    text_after text,
-    writer_before text,
-    decided_by text NOT NULL,
-    decided_at timestamp with time zone NOT NULL,
-    origin_id uuid,
-    before jsonb,
-    side_sources uuid[],
-    CONSTRAINT decisions_action_check CHECK ((action = ANY (ARRAY['promote'::text, 'reject'::text, 'merge'::text, 'snooze'::text, 'retract'::text, 'undo'::text]))),
-    CONSTRAINT decisions_check CHECK (((action = 'undo'::text) = (undoes IS NOT NULL))),
-    CONSTRAINT decisions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text)))
-);
-ALTER TABLE ONLY public.decisions FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.memories (
     group_id text NOT NULL,
     id uuid NOT NULL,
@@ -1005,6 +1019,10 @@ GRANT UPDATE(text_before) ON TABLE public.decisions TO clearwell_eraser;
 GRANT UPDATE(text_after) ON TABLE public.decisions TO clearwell_eraser;
 GRANT UPDATE(before) ON TABLE public.decisions TO clearwell_eraser;
 GRANT SELECT(side_sources) ON TABLE public.decisions TO clearwell_agent;
+REVOKE ALL ON FUNCTION public.clearwell_is_superseded(superseded uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.clearwell_is_superseded(superseded uuid) TO clearwell_agent;
+GRANT ALL ON FUNCTION public.clearwell_is_superseded(superseded uuid) TO clearwell_reviewer;
+GRANT ALL ON FUNCTION public.clearwell_is_superseded(superseded uuid) TO clearwell_worker;
 GRANT SELECT ON TABLE public.memories TO clearwell_agent;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_worker;
