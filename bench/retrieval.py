@@ -7,6 +7,7 @@ The conversations are not part of Clearwell: they are read from the folder that 
 import asyncio
 import json
 import os
+import random
 import shutil
 import tempfile
 from collections import Counter
@@ -23,7 +24,7 @@ from clearwell.app import Clearwell, open_clearwell
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Fusion
-from clearwell.records import NewMemory, Principal, Vector
+from clearwell.records import CLEAR_RELEVANCE, NewMemory, Principal, Vector
 from clearwell.servers import running_servers
 from clearwell.settings import Settings
 
@@ -33,6 +34,7 @@ AIMS = {"LoCoMo (English)": (0.70, 0.78), "MemDaily (Chinese)": (0.75, 0.88)}
 AT = (1, 5, 10)
 BATCH = 100
 ADVERSARIAL = 5
+FOREIGN = 40
 THRESHOLD = 0.7
 FORMATS = ("%I:%M %p on %d %B, %Y", "%Y年%m月%d日")
 
@@ -74,7 +76,7 @@ async def measure() -> list[str]:
             for group in [group for some in known.values() for group in some]:
                 await _load(clearwell, group)
             lines = [line for title, some in known.items() for line in await _measured(clearwell, title, some)]
-            return [*lines, *await _left_out(clearwell, known)]
+            return [*lines, *await _left_out(clearwell, known), *await _unanswered(clearwell, known)]
     finally:
         await asyncio.to_thread(shutil.rmtree, at)
 
@@ -211,6 +213,39 @@ def _moment(text: str) -> datetime | None:
         with suppress(ValueError):
             return datetime.strptime(text.split(" 周")[0], form).replace(tzinfo=UTC)
     return None
+
+
+async def _unanswered(clearwell: Clearwell, known: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """How many questions with and without an answer in the group get the note that nothing clearly answers them."""
+    lines = [
+        "",
+        "### Questions without an answer",
+        "",
+        f"Which answers have the note that nothing clearly answers the query: no item has a relevance of "
+        f"{CLEAR_RELEVANCE}. It is an anchor of the scale of relevance, which is fitted to other data. Of other "
+        f"groups: {FOREIGN} questions of other groups of the set, drawn for each group. Adversarial: questions about "
+        "the conversation that it does not answer.",
+        "",
+        "| | answered, with the note | of other groups, with the note | adversarial, with the note |",
+        "|---|---|---|---|",
+    ]
+    for title, some in known.items():
+        noted: dict[str, list[bool]] = {"own": [], "other": [], "adversarial": []}
+        for group in some:
+            foreign = [asked for other in some if other is not group for asked in other["questions"]]
+            drawn = random.Random(group["group"]).sample(foreign, min(FOREIGN, len(foreign)))
+            own = [asked for asked in group["questions"] if asked["category"] != ADVERSARIAL]
+            adversarial = [asked for asked in group["questions"] if asked["category"] == ADVERSARIAL]
+            for kind, questions in (("own", own), ("other", drawn), ("adversarial", adversarial)):
+                noted[kind] += [await _is_noted(clearwell, group["group"], asked["question"]) for asked in questions]
+        shares = (f"{np.mean(values):.3f} of {len(values)}" if values else "–" for values in noted.values())
+        lines.append(f"| {title} | " + " | ".join(shares) + " |")
+    return lines
+
+
+async def _is_noted(clearwell: Clearwell, group: str, question: str) -> bool:
+    found = await clearwell.memory.acting_as(PERSON).retrieve(question, group=group, options=RetrieveOptions())
+    return found.note is not None
 
 
 async def _recall(clearwell: Clearwell, known: Sequence[Mapping[str, Any]]) -> list[float]:

@@ -103,6 +103,7 @@ from clearwell.records.node import NodeEvent, NodeRun
 from clearwell.records.promotion import Promotion, PromotionResult
 from clearwell.records.reembedding import OFFLINE_MODEL, ModelChoice, NewReembedding, Reembedding, StoredText
 from clearwell.records.retrieval import (
+    CLEAR_RELEVANCE,
     ContextItem,
     Explanation,
     FoundChunk,
@@ -171,6 +172,7 @@ from clearwell.vocabulary import (
 
 __all__ = [
     "ASSIGN",
+    "CLEAR_RELEVANCE",
     "COPIES",
     "EVENT_FIELDS",
     "EVERYTHING",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from clearwell.records.entries import Memory
@@ -125,6 +126,14 @@ class VerifiedMemory:
     flags: tuple[str, ...] = ()
 
 
+CLEAR_RELEVANCE: Final = 0.7
+"""If no item has this relevance, the answer says that nothing clearly answers the query.
+
+It is the value of the scale at which most items that answer are kept. Tested on questions with and without an answer in
+LoCoMo and MemDaily groups: ``bench/results/retrieval.md``, "Questions without an answer".
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
     """The items in order, the components that did not respond, and the tiers that were searched.
@@ -139,9 +148,15 @@ class Retrieval:
 
     @property
     def note(self) -> str | None:
-        """The code of the message that says why there are no items; None if there are."""
+        """The code of the message that says why there are no items, or that none of them clearly answers the query."""
         if self.items:
-            return None
+            return "retrieval_unclear" if self._is_unclear else None
         if self.degraded:
             return "retrieval_incomplete"
         return "retrieval_left_out" if self.left_out else "retrieval_empty"
+
+    @property
+    def _is_unclear(self) -> bool:
+        """Whether every item has a low relevance. Without the embedding model or without a query none is known."""
+        known = [item.relevance for item in self.items if item.relevance is not None]
+        return not self.degraded and len(known) == len(self.items) and max(known) < CLEAR_RELEVANCE

@@ -238,8 +238,8 @@ class RetrievalView(View):
     degraded: tuple[str, ...] = Field(examples=[[], ["working_memory"], ["embedder"]])
     sources: tuple[Source, ...] = Field(examples=[["hot", "cold"]])
     left_out: int = Field(0, description="live entries of working memory with a relevance below hot_threshold")
-    note: str | None = Field(None, description="why there are no results; null if there are")
-    note_code: str | None = Field(None, examples=[None, "retrieval_left_out"])
+    note: str | None = Field(None, description="why there are no results, or that none clearly answers the query")
+    note_code: str | None = Field(None, examples=[None, "retrieval_left_out", "retrieval_unclear"])
 
     @classmethod
     def from_record(cls, retrieval: Retrieval, language: Language) -> Self:

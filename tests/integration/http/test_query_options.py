@@ -50,7 +50,18 @@ async def test_a_question_that_nothing_answers_gets_nothing_and_says_so(http: ht
     assert "hot_threshold" in found["note"]
     chinese = (await http.post(QUERY, json=france, headers={"Accept-Language": "zh"})).json()
     assert "没有可以回答" in chinese["note"]
-    assert (await http.post(QUERY, json={**france, "hot_threshold": 0})).json()["note"] is None
+    unclear = (await http.post(QUERY, json={**france, "hot_threshold": 0})).json()
+    assert (len(unclear["results"]), unclear["note_code"]) == (1, "retrieval_unclear")
+
+
+async def test_verified_items_that_do_not_answer_are_returned_with_a_note(http: httpx.AsyncClient, group: str) -> None:
+    jupiter = {"group_id": group, "query": "What is the boiling point of tungsten on Jupiter?", "sources": ["cold"]}
+    unclear = (await http.post(QUERY, json=jupiter)).json()
+    assert unclear["results"]
+    assert unclear["note_code"] == "retrieval_unclear"
+    assert "clearly answers" in unclear["note"]
+    clear = (await http.post(QUERY, json={**jupiter, "query": "How long are backups kept?"})).json()
+    assert (clear["note"], clear["note_code"]) == (None, None)
 
 
 async def test_recent_gives_the_newest_entries_without_a_query(http: httpx.AsyncClient, group: str) -> None:

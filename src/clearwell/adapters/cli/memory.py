@@ -262,6 +262,8 @@ def show_retrieval(found: RetrievalView, group: str, terminal: Terminal) -> None
         terminal.tell("cli_query_empty", group=group)
         if found.left_out:
             terminal.tell("cli_query_left_out", left_out=found.left_out)
+    elif found.note is not None:
+        terminal.line(found.note, "yellow")
     for number, item in enumerate(found.results, start=1):
         facts = terminal.words(
             "cli_item_facts",
