@@ -12,7 +12,7 @@ import pytest
 from clearwell.adapters.http.console.audit_lines import LineWriter
 from clearwell.flow.review.service import ReviewService
 from clearwell.messages import LANGUAGES, Language, catalogue
-from clearwell.records import ErasurePlan
+from clearwell.records import COPIES, ErasurePlan
 from clearwell.service import MemoryManager
 from clearwell.views.audit import AuditEventView, find_action, name_action
 from clearwell.vocabulary import AuditAction
@@ -69,7 +69,9 @@ def test_a_change_and_what_was_erased_are_said_in_words() -> None:
 
 
 def test_every_kind_of_erased_things_has_a_sentence() -> None:
-    assert {f"erased_{kind}" for kind in ErasurePlan().counts} == {code for code in catalogue() if "erased_" in code}
+    assert {f"erased_{kind}" for kind in (*ErasurePlan().counts, *COPIES)} == {
+        code for code in catalogue() if "erased_" in code
+    }
 
 
 def test_long_lists_are_counted_and_hostile_names_escaped() -> None:

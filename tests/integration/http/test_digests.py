@@ -155,6 +155,6 @@ async def test_the_review_shows_that_many_names_share_one_key(api: Api) -> None:
     browser = await api.client()
     await sign_in(browser, reviewing)
     page = await browser.get(f"/g/{group}/review", params={"insight": first["id"]})
-    assert "Keys: 1. Agents choose their names themselves" in page.text
+    assert "1 key. Agents choose their names themselves" in page.text
     page = await browser.get(f"/g/{group}/review", headers={"Accept-Language": "zh"})
     assert "1 个密钥：智能体的名称由其自行填写" in page.text

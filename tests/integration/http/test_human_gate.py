@@ -192,6 +192,8 @@ AGENT_TABLES = {
     "reembeddings": {"SELECT"},
 }
 AGENT_COLUMNS = {
+    "decisions": {"action", "group_id", "id", "insight_id", "memory_id", "side_sources", "undoes"},
+    "insight_sources": {"group_id", "insight_id", "log_id", "span_end", "span_start"},
     "promotions": {"group_id", "id", "origin_id"},
     "quarantine_logs": {"captured_by", "group_id", "id", "idempotency_key", "request_hash"},
 }
