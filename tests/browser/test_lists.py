@@ -411,6 +411,6 @@ async def test_what_was_done_with_a_memory_is_said(console: Console) -> None:
         await page.locator("details[open]").get_by_role("button", name="Promote").click()
         await expect(toast).to_contain_text("Promoted to long-term memory")
         await page.locator("summary", has_text="Withdraw").click()
-        await page.keyboard.type("Outdated")
+        await page.locator("details[open] [name=reason]").fill("Outdated")
         await page.locator("details[open]").get_by_role("button", name="Withdraw").click()
         await expect(toast).to_contain_text("The memory was withdrawn")
