@@ -31,7 +31,7 @@ from bench import span
 from bench.month import FLOOD, STYLES, Planted, make_statements, month
 from bench.sameness import row
 from clearwell.comparison import RuleComparison
-from clearwell.flow.digest.drafting import CONTRADICTION, Draft, draft, find_stripped_texts
+from clearwell.flow.digest.drafting import CONTRADICTION, Draft, UndecidedInsight, draft, find_stripped_texts
 from clearwell.flow.digest.drafting.pipeline import Thresholds
 from clearwell.flow.digest.material import make_candidates
 from clearwell.flow.ingress.policies import EVIDENCE
@@ -89,10 +89,29 @@ class Vectors:
             self._known.update(zip(missing, await self.embedder.embed(missing), strict=True))
         return [replace(one, embedding=self._known[text]) for one, text in zip(candidates, texts, strict=True)]
 
-    async def draft(self, candidates: Sequence[DigestCandidate], thresholds: Thresholds) -> Sequence[Draft]:
+    async def draft(
+        self, candidates: Sequence[DigestCandidate], earlier: Sequence[Draft], thresholds: Thresholds
+    ) -> Sequence[Draft]:
+        """Draft insights. Nobody has decided on the earlier ones."""
         vectors = await self.add(candidates)
-        similarity, comparison = self.embedder.similarity, RuleComparison()
-        return draft(vectors, similarity=similarity, comparison=comparison, thresholds=thresholds).drafts
+        made = draft(
+            vectors,
+            similarity=self.embedder.similarity,
+            comparison=RuleComparison(),
+            undecided=[_make_undecided(at, one) for at, one in enumerate(earlier)],
+            thresholds=thresholds,
+        )
+        return made.drafts
+
+
+def _make_undecided(number: int, one: Draft) -> UndecidedInsight:
+    return UndecidedInsight(
+        id=UUID(int=number),
+        content=one.summary,
+        embedding=one.embedding,
+        statements=one.sources,
+        has_sides=bool(one.sides),
+    )
 
 
 def without_shown(candidates: Iterable[DigestCandidate], made: Iterable[Draft]) -> list[DigestCandidate]:
@@ -127,12 +146,13 @@ async def digest_month(planted: Sequence[Planted], vectors: Vectors, thresholds:
     left = [
         candidate for one in planted for candidate in make_candidates(replace(one.row, statements=make_statements(one)))
     ]
-    outcome = Outcome()
+    outcome, earlier = Outcome(), list[Draft]()
     for _ in range(HALVES):
-        made = await vectors.draft(left, thresholds)
+        made = await vectors.draft(left, earlier, thresholds)
         for one in made:
             _score_month(outcome, one, truth)
         left = without_shown(left, made)
+        earlier += made
     return outcome
 
 
@@ -233,14 +253,15 @@ def _read_output(one: Mapping[str, Any]) -> list[DigestCandidate]:
 
 
 async def digest_council(council: Council, vectors: Vectors, thresholds: Thresholds) -> Outcome:
-    outcome, left = Outcome(), list[DigestCandidate]()
+    outcome, left, earlier = Outcome(), list[DigestCandidate](), list[Draft]()
     rows = {UUID(int=one["n"] + 1): one for one in council.rows}
     for half in range(HALVES):
         left += council.candidates(half)
-        made = await vectors.draft(left, thresholds)
+        made = await vectors.draft(left, earlier, thresholds)
         for one in made:
             _score_council(outcome, one, rows, council.facts)
         left = without_shown(left, made)
+        earlier += made
     return outcome
 
 

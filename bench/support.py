@@ -72,7 +72,7 @@ async def _measure_pairs(pairs: dict[str, Any], language: str, vectors: Vectors,
 async def _digest_pair(texts: Sequence[str], vectors: Vectors) -> str:
     """What the digest makes of the first two texts."""
     candidates = [candidate for number, text in enumerate(texts) for candidate in _read(number, text)]
-    return _judge(await vectors.draft(candidates, Thresholds()))
+    return _judge(await vectors.draft(candidates, [], Thresholds()))
 
 
 def _read(number: int, text: str) -> list[DigestCandidate]:

@@ -164,7 +164,7 @@ async def test_a_second_request_is_answered_with_the_open_one(stores: Stores) ->
 async def test_a_tick_has_one_digest_and_waits_for_an_open_one(stores: Stores) -> None:
     asked, run = await begun(stores)
     assert await stores.digest_runs.add_due(digest(2, tick=7), event=event(2)) is AddDueResult.BUSY
-    assert await stores.digest_runs.finish(run, done(asked), [], considered=[], event=event(3))
+    assert await stores.digest_runs.finish(run, done(asked), [], considered=[], replaced={}, event=event(3))
     assert await stores.digest_runs.add_due(digest(2, tick=7), event=event(4)) is AddDueResult.ADDED
     assert await stores.digest_runs.add_due(digest(3, tick=7), event=event(5)) is AddDueResult.ALREADY_ADDED
     assert await stores.digest_runs.add_due(digest(4, tick=14), event=event(6)) is AddDueResult.BUSY
@@ -184,7 +184,7 @@ async def test_a_digest_is_found_by_its_id_in_its_group_or_without(stores: Store
 async def test_pages_are_newest_first(stores: Stores) -> None:
     for number in (1, 2, 3):
         asked, run = await begun(stores, number)
-        await stores.digest_runs.finish(run, done(asked), [], considered=[], event=event(number))
+        await stores.digest_runs.finish(run, done(asked), [], considered=[], replaced={}, event=event(number))
     assert [one.id.int for one in await stores.digests.page("g")] == [9003, 9002, 9001]
     assert [one.id.int for one in await stores.digests.page("g", before=UUID(int=9003), limit=1)] == [9002]
     assert await stores.digests.page("other") == []
@@ -207,10 +207,14 @@ async def test_a_later_try_takes_over_and_the_earlier_one_can_write_nothing(stor
     assert not await stores.digest_runs.release(first)
     assert not await stores.digest_runs.postpone(first, again=LATER, note="x", params={})
     assert not await stores.digest_runs.fail(first, at=LATER, note="x", params={}, event=event(2))
-    assert not await stores.digest_runs.finish(first, done(asked), [shown], considered=[UUID(int=1)], event=event(3))
+    assert not await stores.digest_runs.finish(
+        first, done(asked), [shown], considered=[UUID(int=1)], replaced={}, event=event(3)
+    )
     assert await candidates(stores) == [1]
     second = replace(first, number=2)
-    assert await stores.digest_runs.finish(second, done(asked), [shown], considered=[UUID(int=1)], event=event(4))
+    assert await stores.digest_runs.finish(
+        second, done(asked), [shown], considered=[UUID(int=1)], replaced={}, event=event(4)
+    )
     for group_id in ("g", "other"):
         assert await stores.digest_runs.claim(group_id, asked.id, at=LATER + 9 * hour, until=LATER + 10 * hour) is None
 
@@ -251,7 +255,9 @@ async def test_what_a_digest_shows_is_read_as_it_was_made(stores: Stores) -> Non
     asked, run = await begun(stores)
     first, second = insight(1, asked, 1), insight(2, asked, 2)
     ids = [UUID(int=1), UUID(int=2)]
-    assert await stores.digest_runs.finish(run, done(asked), [first, second], considered=ids, event=event(2))
+    assert await stores.digest_runs.finish(
+        run, done(asked), [first, second], considered=ids, replaced={}, event=event(2)
+    )
     found = await stores.digests.get("g", asked.id)
     assert found is not None
     assert (found.status, found.progress, found.finished_at) == (DigestStatus.DONE, 1.0, LATER)
@@ -265,6 +271,49 @@ async def test_what_a_digest_shows_is_read_as_it_was_made(stores: Stores) -> Non
     assert await stores.digest_material.list_undecided("other", "m") == []
 
 
+async def test_an_undecided_insight_has_its_rows_with_the_statements_it_is_based_on(stores: Stores) -> None:
+    await keep(stores, 1, 2)
+    other = claim(UUID(int=1), 2, unit(2))
+    await settle(stores, segmented(settled(1, vector=unit(1)), other), settled(2, vector=unit(2)))
+    asked, run = await begun(stores)
+    ids = [UUID(int=1), UUID(int=2)]
+    shown = insight(1, asked, 1)
+    await stores.digest_runs.finish(run, done(asked), [shown], considered=ids, replaced={}, event=event(2))
+    (found,) = await stores.digest_material.list_undecided("g", "m")
+    assert (found.id, found.has_sides) == (shown.id, bool(shown.sides))
+    (row,) = found.rows
+    assert row.log_id == UUID(int=1)
+    assert row.content.startswith(row.content[: row.statements[0].segment.end])
+    spans = [(one.segment.start, one.segment.end) for one in row.statements]
+    assert spans == [source.span for source in shown.sources]
+    assert all(one.embedding is not None for one in row.statements)
+    (again,) = await stores.digest_material.list_rows(ALL, after=None, limit=1)
+    assert {one.number for one in again.statements}.isdisjoint(one.number for one in row.statements)
+
+
+async def test_an_insight_that_a_digest_replaces_is_merged_unless_it_was_decided(stores: Stores) -> None:
+    await keep(stores, 1, 2, 3)
+    await settle(stores, *(settled(number, vector=unit(number)) for number in (1, 2, 3)))
+    asked, run = await begun(stores)
+    open_one, decided = insight(1, asked, 1), insight(2, asked, 2)
+    await stores.digest_runs.finish(run, done(asked), [open_one, decided], considered=[], replaced={}, event=event(2))
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.update_insight(replace(decided, state=InsightState.PROMOTED, version=2))
+    asked, run = await begun(stores, 2)
+    dispute = insight(3, asked, 3, 1, 2)
+    replaced = {open_one.id: dispute.id, decided.id: dispute.id}
+    assert await stores.digest_runs.finish(
+        run, done(asked), [dispute], considered=[], replaced=replaced, event=event(3)
+    )
+    async with stores.decisions.transaction("g") as transaction:
+        found = await transaction.find_insights([open_one.id, decided.id])
+    merged = found[open_one.id]
+    assert (merged.state, merged.merged_into, merged.version) == (InsightState.MERGED, dispute.id, 2)
+    assert merged.changed_at == LATER
+    assert (found[decided.id].state, found[decided.id].merged_into) == (InsightState.PROMOTED, None)
+    assert [one.id for one in await stores.digest_material.list_undecided("g", "m")] == [dispute.id]
+
+
 async def test_candidates_are_settled_rows_that_no_insight_has_shown(stores: Stores) -> None:
     await keep(stores, 1, 2, 3, 4)
     await keep(stores, 5, node_type="fact_check")
@@ -275,7 +324,9 @@ async def test_candidates_are_settled_rows_that_no_insight_has_shown(stores: Sto
     assert await candidates(stores, replace(ALL, without_types=())) == [1, 2, 3, 5]
     asked, run = await begun(stores)
     ids = [UUID(int=one) for one in (1, 2, 3)]
-    await stores.digest_runs.finish(run, done(asked), [insight(1, asked, 1)], considered=ids, event=event(2))
+    await stores.digest_runs.finish(
+        run, done(asked), [insight(1, asked, 1)], considered=ids, replaced={}, event=event(2)
+    )
     assert await candidates(stores) == [2, 3]
 
 
@@ -287,7 +338,7 @@ async def test_other_claims_of_a_shown_row_stay_candidates(stores: Stores) -> No
     assert [one.number for one in row.statements] == [1, 2]
     asked, run = await begun(stores)
     made = insight(1, asked, 1)
-    await stores.digest_runs.finish(run, done(asked), [made], considered=[UUID(int=1)], event=event(2))
+    await stores.digest_runs.finish(run, done(asked), [made], considered=[UUID(int=1)], replaced={}, event=event(2))
     async with stores.decisions.transaction("g") as transaction:
         await transaction.mark_decided({UUID(int=1): made.id})
     (row,) = await stores.digest_material.list_rows(ALL, after=None, limit=10)
@@ -321,7 +372,9 @@ async def test_a_row_is_looked_at_so_often_and_no_more(stores: Stores) -> None:
         (found,) = await stores.digest_material.list_rows(ALL, after=None, limit=10)
         assert found.considered == number - 1
         asked, run = await begun(stores, number)
-        await stores.digest_runs.finish(run, done(asked), [], considered=[UUID(int=1)], event=event(number))
+        await stores.digest_runs.finish(
+            run, done(asked), [], considered=[UUID(int=1)], replaced={}, event=event(number)
+        )
     assert await candidates(stores) == []
 
 

@@ -46,7 +46,9 @@ async def shown(stores: Stores, *sources: Sequence[int], number: int = 1, flags:
         for place, each in enumerate(sources)
     ]
     ids = [UUID(int=row) for row in rows]
-    assert await stores.digest_runs.finish(run, done(asked), made, considered=ids, event=event(200 + number))
+    assert await stores.digest_runs.finish(
+        run, done(asked), made, considered=ids, replaced={}, event=event(200 + number)
+    )
     return made
 
 

@@ -234,7 +234,11 @@ def test_the_headline_is_that_of_a_source_and_a_whole_one_where_there_is_one() -
     for made in drafted(everything()).drafts:
         assert made.summary in {source.headline for source in made.sources}
     rows = said("report", ["a", "b", "c", "d"])
-    cut = [replace(one, headline=f"{one.headline[:20]}…") if one.agent_id != "c" else one for one in rows]
+    long = "As the whole team knows from years of closing the books by hand, night after night, " * 3
+    cut = [
+        replace(one, statement=long + one.text, headline=f"{long[:150]}…") if one.agent_id != "c" else one
+        for one in rows
+    ]
     (made,) = drafted(cut).drafts
     assert made.best.agent_id == "c"
 

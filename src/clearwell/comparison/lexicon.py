@@ -42,6 +42,7 @@ def is_negated_form(one: str, other: str) -> bool:
 Poles: TypeAlias = Mapping[str, frozenset[tuple[int, int]]]
 _LONGEST_WORD: Final = 40
 _SCALES: Final = ("quantity_words", "duty_words")
+_AXES: Final = ("complements", "contraries", "fates")
 _PLAIN_LISTS: Final = (
     *("stop", "relations", "clause_words", "list_words"),
     *("negators", "affirmative", "denials", "deniers", "nearly", "restricting"),
@@ -74,6 +75,8 @@ class Lexicon:
     groups: Mapping[str, frozenset[int]]
     complements: Poles
     contraries: Poles
+    fates: Poles
+    """What can become of a thing: kept or removed, approved or rejected. Two of them are never true at once."""
     scales: Mapping[str, Mapping[str, int]]
     opposite_characters: frozenset[str]
     surnames: frozenset[str]
@@ -143,7 +146,7 @@ def lexicon() -> Lexicon:
     lists = (words("en"), words("zh"))
     builder = _Builder()
     for one in lists:
-        for name in ("complements", "contraries"):
+        for name in _AXES:
             builder.axes(name, one[name])
         builder.scale_words(one)
     builder.axes("contraries", _inflect(lists[0]["graded"]))
@@ -174,9 +177,7 @@ class _Builder:
     def __init__(self) -> None:
         self._phrases: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
         self._groups: defaultdict[str, set[int]] = defaultdict(set)
-        self._poles: dict[str, defaultdict[str, set[tuple[int, int]]]] = {
-            name: defaultdict(set) for name in ("complements", "contraries")
-        }
+        self._poles: dict[str, defaultdict[str, set[tuple[int, int]]]] = {name: defaultdict(set) for name in _AXES}
         self._scales: dict[str, dict[str, int]] = {name: {} for name in _SCALES}
         self._axis = 0
         self._group = 0
@@ -199,7 +200,8 @@ class _Builder:
         for pair in pairs:
             self._axis += 1
             for side, entries in enumerate(pair.split("/")):
-                self.group(entries.split())
+                if name != "fates":
+                    self.group(entries.split())
                 for entry in entries.split():
                     self._poles[name][self.key(entry)].add((self._axis, side))
 
@@ -218,6 +220,7 @@ class _Builder:
             groups={key: frozenset(groups) for key, groups in self._groups.items()},
             complements={key: frozenset(poles) for key, poles in self._poles["complements"].items()},
             contraries={key: frozenset(poles) for key, poles in self._poles["contraries"].items()},
+            fates={key: frozenset(poles) for key, poles in self._poles["fates"].items()},
             scales=self._scales,
             opposite_characters=frozenset(lists[1]["opposite_characters"].split()),
             surnames=frozenset(lists[1]["surnames"]),

@@ -70,15 +70,16 @@ def _denies_otherwise(sides: Sides, *, known: bool) -> bool:
     match = sides.match
     tokens = match.known if known else match.new
     unchanged = {pair[known] for pair in match.pairs if pair[2] is None}
-    return any(_says_no(token) for at, token in enumerate(tokens) if at not in unchanged)
+    return any(denies_in_word(token) for at, token in enumerate(tokens) if at not in unchanged)
 
 
 def denies(text: Features) -> bool:
-    """Return whether a text has a word that denies without a negation: failed, expired, 否决."""
-    return any(_says_no(token) for token in text.tokens)
+    """Return whether a text has a word that denies without a negation."""
+    return any(denies_in_word(token) for token in text.tokens)
 
 
-def _says_no(token: Token) -> bool:
+def denies_in_word(token: Token) -> bool:
+    """Return whether a word denies without a negation: failed, expired, 否决."""
     return token.key in lexicon().denials or (token.key.startswith("un") and len(token.key) > len("unable"))
 
 

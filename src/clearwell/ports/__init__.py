@@ -18,6 +18,7 @@ from clearwell.ports.digest import (
     OpenDigest,
     RejectedVector,
     Schedule,
+    UndecidedVector,
 )
 from clearwell.ports.erasure import ErasureStore
 from clearwell.ports.events import BEGINNING, EventPage, EventStore
@@ -163,6 +164,7 @@ __all__ = [
     "TokenMeter",
     "TombstoneLookup",
     "TombstoneStore",
+    "UndecidedVector",
     "VectorIndexes",
     "WaitingPromotion",
     "WorkingStore",

@@ -74,6 +74,14 @@ class KnownVector:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UndecidedVector(KnownVector):
+    """An insight without a decision, and the rows that it is based on, each with its statements that are sources."""
+
+    has_sides: bool
+    rows: tuple[DigestRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedVector:
     """A rejected text: reason, time and vector. The text itself is not kept."""
 
@@ -150,11 +158,13 @@ class DigestRuns(Protocol):
         insights: Sequence[Insight],
         *,
         considered: Sequence[UUID],
+        replaced: Mapping[UUID, UUID],
         event: AuditEvent,
     ) -> bool:
         """Store the insights, mark the rows as considered, and end the run, in one transaction.
 
-        Returns False if a later attempt has begun. ``digest`` has the report, the note and the end.
+        ``replaced`` has the earlier insights that become part of a new one, by id; those that were decided meanwhile
+        stay as they are. Returns False if a later attempt has begun. ``digest`` has the report, the note and the end.
         """
         ...
 
@@ -188,8 +198,8 @@ class DigestMaterial(Protocol):
         """Return the chunks of all valid memories of the group."""
         ...
 
-    async def list_undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
-        """Return the insights without a decision."""
+    async def list_undecided(self, group_id: str, model: str) -> Sequence[UndecidedVector]:
+        """Return the insights without a decision, by id. Only the newest have their rows."""
         ...
 
     async def list_rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:

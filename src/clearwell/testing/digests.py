@@ -13,6 +13,7 @@ from clearwell.ports import (
     OpenDigest,
     RejectedVector,
     Schedule,
+    UndecidedVector,
 )
 from clearwell.records import (
     UNASSIGNED,
@@ -22,10 +23,12 @@ from clearwell.records import (
     DigestRow,
     DigestStatus,
     Insight,
+    InsightSource,
     InsightState,
     Metadata,
     Origin,
     Outcome,
+    Statement,
     stated_confidence,
 )
 from clearwell.testing.groups import MemoryGroups
@@ -37,6 +40,7 @@ from clearwell.vocabulary import IngressCheck
 
 OPEN = (DigestStatus.QUEUED, DigestStatus.RUNNING)
 DECIDED = (InsightState.PROMOTED, InsightState.REJECTED)
+UNDECIDED = (InsightState.PENDING, InsightState.SNOOZED)
 
 
 class MemoryDigests:
@@ -162,6 +166,7 @@ class MemoryDigests:
         insights: Sequence[Insight],
         *,
         considered: Sequence[UUID],
+        replaced: Mapping[UUID, UUID],
         event: AuditEvent,
     ) -> bool:
         done = {
@@ -180,6 +185,9 @@ class MemoryDigests:
         for rank, insight in enumerate(insights):
             sources = [replace(one, content=rows[one.log_id].capture.content) for one in insight.sources]
             self._ledger.put(replace(insight, sources=tuple(sources)), rank=rank)
+        for one in self._ledger.list_insights(attempt.group_id):
+            if one.id in replaced and one.state in UNDECIDED:
+                self._ledger.merge(one.id, replaced[one.id], at=digest.finished_at or one.changed_at)
         return True
 
     # what it is made of
@@ -214,13 +222,17 @@ class MemoryDigests:
             and one.embedding is not None
         ]
 
-    async def list_undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
+    async def list_undecided(self, group_id: str, model: str) -> Sequence[UndecidedVector]:
         return [
-            KnownVector(id=one.id, content=one.summary, embedding=one.embedding)
+            UndecidedVector(
+                id=one.id,
+                content=one.summary,
+                embedding=one.embedding,
+                has_sides=bool(one.sides),
+                rows=tuple(self._source_row(group_id, source, model) for source in one.sources),
+            )
             for one in sorted(self._ledger.list_insights(group_id), key=lambda one: one.id)
-            if one.state in (InsightState.PENDING, InsightState.SNOOZED)
-            and one.embedding_model == model
-            and one.embedding is not None
+            if one.state in UNDECIDED and one.embedding_model == model and one.embedding is not None
         ]
 
     async def list_rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
@@ -320,6 +332,14 @@ class MemoryDigests:
             if source.log_id == log_id and source.span is not None
         ]
 
+    def _source_row(self, group_id: str, source: InsightSource, model: str) -> DigestRow:
+        """Return the row of a source with the statements that the source overlaps."""
+        row = self._rows(group_id)[source.log_id]
+        start, end = source.span or (0, 0)
+        found = row.segmented.statements if row.segmented is not None else ()
+        mine = [one for one in found if one.segment.start < end and one.segment.end > start]
+        return replace(self._digest_row(row, model), considered=0, statements=_of_model(mine, model))
+
     def _digest_row(self, row: Row, model: str) -> DigestRow:
         capture = row.capture
         shown = self._spans_shown(capture.group_id, capture.id)
@@ -337,10 +357,21 @@ class MemoryDigests:
             flags=row.flags,
             considered=self._ledger.mark(capture.group_id, capture.id).considered,
             captured_by=capture.captured_by,
-            statements=tuple(
-                one if one.embedding_model == model else replace(one, embedding=None, embedding_model=None)
-                for one in found
-                if one.segment.is_statement
-                and not any(start < one.segment.end and end > one.segment.start for start, end in shown)
+            statements=_of_model(
+                [
+                    one
+                    for one in found
+                    if not any(start < one.segment.end and end > one.segment.start for start, end in shown)
+                ],
+                model,
             ),
         )
+
+
+def _of_model(statements: Sequence[Statement], model: str) -> tuple[Statement, ...]:
+    """Return the claims and decisions, with their vectors if they are of this model."""
+    return tuple(
+        one if one.embedding_model == model else replace(one, embedding=None, embedding_model=None)
+        for one in statements
+        if one.segment.is_statement
+    )

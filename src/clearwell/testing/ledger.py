@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.records import Action, Decision, Insight, InsightSource
-from clearwell.vocabulary import Flag
+from clearwell.vocabulary import Flag, InsightState
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,19 @@ class MemoryLedger:
 
     def put(self, insight: Insight, *, rank: int = 0) -> None:
         self._pages.ranked[insight.id] = _Ranked(insight, rank)
+
+    def merge(self, insight_id: UUID, into: UUID, *, at: datetime) -> None:
+        """Make an insight part of another one, as a digest does."""
+        found = self._pages.ranked[insight_id]
+        merged = replace(
+            found.insight,
+            state=InsightState.MERGED,
+            merged_into=into,
+            snoozed_until=None,
+            version=found.insight.version + 1,
+            changed_at=at,
+        )
+        self._pages.ranked[insight_id] = replace(found, insight=merged)
 
     def get(self, group_id: str, insight_id: UUID) -> Insight | None:
         found = self._pages.ranked.get(insight_id)

@@ -74,22 +74,32 @@ def plain_statement(text: str) -> str:
 
 def restore_whole(headline: str, statements: Iterable[str]) -> str:
     """Return the whole statement of a headline that was cut: the one that most of the statements have, or the first."""
-    if not headline.endswith(CUT):
+    if not is_cut(headline):
         return headline
-    begun = headline.removesuffix(CUT)
-    wholes = Counter(whole for whole in map(plain_statement, statements) if whole.startswith(begun))
+    kept = headline.removeprefix(CUT).removesuffix(CUT)
+    wholes = Counter(whole for whole in map(plain_statement, statements) if kept in whole)
     return max(wholes, key=wholes.__getitem__, default=headline)
+
+
+def is_cut(headline: str) -> bool:
+    """Return whether a part of the statement is left out of its headline."""
+    return headline.endswith(CUT) or headline.startswith(CUT)
+
+
+def find_longest_headline(text: str) -> int:
+    """Return how many characters the headline of a text may have."""
+    return LONGEST_CHINESE_HEADLINE if is_chinese(text) else LONGEST_HEADLINE
 
 
 def self_contained(content: str, segment: Segment) -> str:
     """Return a statement as a headline: its bare text, with its header, lead-in or heading if it needs one.
 
-    It has at most ``LONGEST_HEADLINE`` characters, or ``LONGEST_CHINESE_HEADLINE`` in Chinese. A longer sentence is
-    truncated and ends with ``CUT``. A context that does not fit is left out, and so is a comma at the end of an item.
+    It is no longer than ``find_longest_headline`` says. A longer sentence is truncated and ends with ``CUT``. A context
+    that does not fit is left out, and so is a comma at the end of an item.
     """
     text = content[segment.start : segment.end]
     bare = bare_text(content, segment).rstrip(_PAUSES)
-    most = LONGEST_CHINESE_HEADLINE if is_chinese(bare) else LONGEST_HEADLINE
+    most = find_longest_headline(bare)
     if _is_row(segment, text):
         named = _name_cells(segment.lead_in, text)
         return _shorten(named if len(named) <= most else bare, most)

@@ -352,6 +352,37 @@ def test_only_the_worker_leases_digests(connection: psycopg.Connection) -> None:
         assert connection.execute(lease).rowcount == 1
 
 
+def test_the_worker_can_only_merge_an_open_insight_into_another(connection: psycopg.Connection) -> None:
+    insight: LiteralString = (
+        "INSERT INTO insights (group_id, id, digest_id, position, summary, written_by, created_at, changed_at)"
+        " VALUES ('g', %s, '00000000-0000-0000-0000-000000000009', 1, 's', 'extractive', now(), now())"
+    )
+    ids = [f"00000000-0000-0000-0000-0000000000{number}" for number in (11, 12)]
+    with connection.transaction():
+        enter(connection, "clearwell_reviewer")
+        connection.execute(DIGEST)
+    with connection.transaction():
+        enter(connection, "clearwell_worker")
+        for one in ids:
+            connection.execute(insight, (one,))
+    refused: list[LiteralString] = [
+        "UPDATE insights SET state = 'promoted'",
+        "UPDATE insights SET state = 'rejected'",
+        "UPDATE insights SET summary = 'another'",
+        "UPDATE insights SET version = version + 1",
+        "DELETE FROM insights",
+    ]
+    for statement in refused:
+        with pytest.raises(InsufficientPrivilege), connection.transaction():
+            enter(connection, "clearwell_worker")
+            connection.execute(statement)
+    merge: LiteralString = "UPDATE insights SET state = 'merged', merged_into = %s WHERE id = %s"
+    with connection.transaction():
+        enter(connection, "clearwell_worker")
+        assert connection.execute(merge, (ids[1], ids[0])).rowcount == 1
+        assert connection.execute(merge, (ids[0], ids[0])).rowcount == 0, "it is merged already"
+
+
 def test_an_agent_can_neither_ask_for_a_digest_nor_see_one(connection: psycopg.Connection) -> None:
     for statement in (DIGEST, "SELECT count(*) FROM digests", "SELECT count(*) FROM insights"):
         with pytest.raises(InsufficientPrivilege), connection.transaction():

@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import EmbedderUnavailable
-from clearwell.flow.digest.drafting import find_stripped_texts
+from clearwell.flow.digest.drafting import UndecidedInsight, find_stripped_texts
 from clearwell.flow.digest.progress import Progress
 from clearwell.flow.factcheck.report import QuotedClaim, find_quoted_claims
 from clearwell.flow.ingress.policies import POLICIES, is_evidence, policy_of
@@ -111,6 +111,23 @@ class MaterialReader:
         return [
             replace(one, embedding=vectors[said[one.place]]) if said.get(one.place) in vectors else one
             for one in candidates
+        ]
+
+    async def read_undecided(self, group_id: str) -> list[UndecidedInsight]:
+        """Return the insights without a decision, with the statements that they are based on."""
+        return [
+            UndecidedInsight(
+                id=one.id,
+                content=one.content,
+                embedding=one.embedding,
+                statements=tuple(
+                    each
+                    for row in one.rows
+                    for each in make_candidates(row, evidence=is_evidence(row.node_type, self._settings))
+                ),
+                has_sides=one.has_sides,
+            )
+            for one in await self._material.list_undecided(group_id, self._embedder.model)
         ]
 
     async def find_refused(self, group_id: str, texts: Sequence[str]) -> list[bool]:

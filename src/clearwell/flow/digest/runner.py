@@ -137,10 +137,20 @@ class DigestRunner:
             finished_at=self._clock.now(),
         )
         considered = gathered.complete
-        event = self._make_event(
-            attempt, AuditAction.MAKE_DIGEST, {"insights": len(texts.insights), "rows": len(considered)}
-        )
-        if not await self._runs.finish(attempt, made, texts.insights, considered=considered, event=event):
+        replaced = {
+            one.replaces: insight.id
+            for one, insight in zip(allowed, texts.insights, strict=True)
+            if one.replaces is not None
+        }
+        counts: dict[str, Json] = {
+            "insights": len(texts.insights),
+            "rows": len(considered),
+            **({"replaced": len(replaced)} if replaced else {}),
+        }
+        event = self._make_event(attempt, AuditAction.MAKE_DIGEST, counts)
+        if not await self._runs.finish(
+            attempt, made, texts.insights, considered=considered, replaced=replaced, event=event
+        ):
             raise DigestTakenOver
         self._events.publish(
             EventType.DIGEST_MADE,
@@ -153,7 +163,7 @@ class DigestRunner:
     async def _make_drafts(self, group_id: str, candidates: Sequence[DigestCandidate]) -> Drafts:
         model, settings = self._embedder.model, self._settings
         known = [_make_known_text(one) for one in await self._material.list_verified(group_id, model)]
-        pending = [_make_known_text(one) for one in await self._material.list_undecided(group_id, model)]
+        undecided = await self._reading.read_undecided(group_id)
         rejected = [
             RejectedText(reason=one.reason, at=one.at, embedding=one.embedding)
             for one in await self._material.list_rejected(group_id, model)
@@ -173,7 +183,7 @@ class DigestRunner:
             return draft(
                 candidates,
                 known=known,
-                pending=pending,
+                undecided=undecided,
                 rejected=rejected,
                 reliability=reliability,
                 similarity=self._embedder.similarity,

@@ -245,6 +245,8 @@ def _make_notes(draft: Draft, answer: WrittenInsight | WriterUnavailable | None)
         near = draft.near_rejected
         params: dict[str, Json] = {"at": near.at.date().isoformat(), "why": near.reason}
         notes.append(Note(code="insight_near_rejected", params=params))
+    if draft.replaces is not None:
+        notes.append(Note(code="insight_replaces"))
     if isinstance(answer, WriterUnavailable):
         notes.append(Note(code="insight_quoted_instead", params=problem_params(answer)))
     return tuple(notes)

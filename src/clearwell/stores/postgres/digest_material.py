@@ -6,13 +6,15 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from clearwell.ports import CandidateFilter, DigestMaterial, KnownVector, RejectedVector
+from clearwell.ports import CandidateFilter, DigestMaterial, KnownVector, RejectedVector, UndecidedVector
 from clearwell.records import Admission, DigestRow, Statement, stated_confidence
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import from_column
 from clearwell.stores.postgres.statements import statement_of
 
+MAX_UNDECIDED = 200
+"""How many insights without a decision, the newest, have their rows. Nobody reviews more than that at once."""
 READ_CHARS = 100_000
 """How much of a text is read, so that one page of candidates stays small in memory."""
 
@@ -57,8 +59,28 @@ class PostgresDigestMaterial(DigestMaterial):
     async def list_verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
         return _known(await self._run(group_id, "verified_texts", model=model))
 
-    async def list_undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
-        return _known(await self._run(group_id, "undecided_insights", model=model))
+    async def list_undecided(self, group_id: str, model: str) -> Sequence[UndecidedVector]:
+        insights = await self._run(group_id, "undecided_insights", model=model)
+        ids = [row["id"] for row in insights[-MAX_UNDECIDED:]]
+        rows = await self._run(group_id, "sources_of_insights", ids=ids, chars=READ_CHARS)
+        statements: dict[tuple[UUID, UUID], list[Statement]] = {}
+        for one in await self._run(group_id, "statements_of_insights", ids=ids, model=model):
+            statements.setdefault((one["insight_id"], one["log_id"]), []).append(statement_of(one))
+        sources: dict[UUID, list[DigestRow]] = {}
+        for row in rows:
+            found = statements.get((row["insight_id"], row["id"]), ())
+            sources.setdefault(row["insight_id"], []).append(_row_of(row, found))
+        return [
+            UndecidedVector(
+                id=row["id"],
+                content=row["content"],
+                embedding=vector,
+                has_sides=row["has_sides"],
+                rows=tuple(sources.get(row["id"], ())),
+            )
+            for row in insights
+            if (vector := from_column(row["embedding"])) is not None
+        ]
 
     async def list_rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
         rows = await self._run(group_id, "rejected_vectors", model=model)

@@ -1,6 +1,6 @@
 """Digests: what reviewers request and read, and the runs of the worker."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -131,6 +131,7 @@ class PostgresDigestRuns(DigestRuns):
         insights: Sequence[Insight],
         *,
         considered: Sequence[UUID],
+        replaced: Mapping[UUID, UUID],
         event: AuditEvent,
     ) -> bool:
         end = _make_end(
@@ -141,10 +142,15 @@ class PostgresDigestRuns(DigestRuns):
             params=digest.note_params,
             report=digest.report,
         )
-        # In one order, so that a reviewer who judges rows at the same time waits and never deadlocks.
+        # Insights before rows, each in one order, so that a reviewer who decides at the same time waits and never
+        # deadlocks.
+        merged = [
+            (query("replace_insight"), {"group_id": attempt.group_id, "id": old, "by": new, "at": digest.finished_at})
+            for old, new in sorted(replaced.items())
+        ]
         marks = {"group_id": attempt.group_id, "ids": sorted(considered)}
         kept = [statement for place, one in enumerate(insights) for statement in _make_insight_statements(one, place)]
-        return await self._end(attempt, end, [(query("mark_considered"), marks), *kept], event)
+        return await self._end(attempt, end, [*merged, (query("mark_considered"), marks), *kept], event)
 
     async def _end(
         self, attempt: DigestAttempt, end: SqlStatement, more: Sequence[SqlStatement], event: AuditEvent

@@ -1213,9 +1213,34 @@ WHERE group_id = %(group_id)s AND embedding_model = %(model)s AND valid_to IS NU
 ORDER BY id, chunk_no
 
 -- name: undecided_insights
-SELECT id, summary AS content, embedding FROM insights
+SELECT id, summary AS content, embedding, sides <> '[]' AS has_sides FROM insights
 WHERE group_id = %(group_id)s AND model = %(model)s AND state IN ('pending', 'snoozed') AND embedding IS NOT NULL
 ORDER BY id
+
+-- name: sources_of_insights
+-- The rows that insights are based on, as digest_rows has them.
+SELECT i.insight_id, q.id, left(q.content, %(chars)s) AS content, q.agent_id, q.session_id, q.node_id, q.node_type,
+    q.occurred_at, q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
+    q.captured_by, a.state, a.flags, 0 AS considered
+FROM insight_sources i
+JOIN quarantine_logs q ON q.group_id = %(group_id)s AND q.id = i.log_id
+JOIN admissions a ON a.group_id = %(group_id)s AND a.log_id = i.log_id
+WHERE i.group_id = %(group_id)s AND i.insight_id = ANY(%(ids)s)
+ORDER BY i.insight_id, i.position
+
+-- name: statements_of_insights
+-- The claims and decisions that insights are based on, with their vectors of one model.
+SELECT i.insight_id, s.log_id, s.number, s.span_start, s.span_end, s.kind, s.headings, s.lead_in,
+    CASE WHEN s.model = %(model)s THEN s.model END AS model, CASE WHEN s.model = %(model)s THEN s.embedding END AS embedding
+FROM insight_sources i JOIN statements s ON s.group_id = %(group_id)s AND s.log_id = i.log_id
+    AND i.span_start < s.span_end AND i.span_end > s.span_start
+WHERE i.group_id = %(group_id)s AND i.insight_id = ANY(%(ids)s) AND s.kind IN ('claim', 'decision')
+ORDER BY i.insight_id, s.log_id, s.number
+
+-- name: replace_insight
+-- An insight of an earlier digest becomes part of a new one, unless it was decided meanwhile.
+UPDATE insights SET state = 'merged', merged_into = %(by)s, snoozed_until = NULL, version = version + 1, changed_at = %(at)s
+WHERE group_id = %(group_id)s AND id = %(id)s AND state IN ('pending', 'snoozed')
 
 -- name: rejected_vectors
 SELECT reason, made_at, embedding FROM tombstones

@@ -29,6 +29,7 @@ from clearwell.flow.digest.drafting.drafts import (
     Nearest,
     NearRejected,
     RejectedText,
+    UndecidedInsight,
 )
 from clearwell.flow.digest.drafting.pipeline import draft
 from clearwell.flow.digest.drafting.texts import find_stripped_texts
@@ -47,6 +48,7 @@ __all__ = [
     "NearRejected",
     "Nearest",
     "RejectedText",
+    "UndecidedInsight",
     "draft",
     "find_stripped_texts",
 ]

@@ -6,12 +6,13 @@ from typing import Final
 
 from clearwell.comparison import Features
 from clearwell.comparison.lexicon import lexicon
-from clearwell.comparison.polarity import denies
+from clearwell.comparison.polarity import denies, denies_in_word
 from clearwell.comparison.tokens import Token
 from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, NEGATION, Dispute, Opposition, unite
 
 OWN: Final = 0.25
 """Maximum share of terms that no other text has, for a text that only denies what the others say."""
+_GOVERNED: Final = "that"
 _MAY: Final = 2
 """The level of permission (may, can) on the scale of duty words. Lower levels demand."""
 
@@ -68,10 +69,23 @@ def _is_denied(token: Token, term: str) -> bool:
 
 
 def _find_stated(text: Features, term: str) -> Iterable[Token]:
-    """Return the tokens of a term in clauses without a denial: "no exponential back-off" does not state back-off."""
-    words = lexicon()
-    denied = {token.clause for token in text.tokens if token.negated or token.key in words.deniers}
+    """Return the tokens of a term in clauses without a denial: "no exponential back-off" does not state back-off, and
+    "the licence runs out" does not state that there is one."""
+    negated = {token.clause for token in text.tokens if token.negated}
+    denied = negated | find_denied_clauses(text, but=term)
     return (token for token in text.tokens if token.key == term and token.clause not in denied)
+
+
+def find_denied_clauses(text: Features, *, but: str = "") -> set[int]:
+    """Return the clauses with a word that denies, ends or excludes, other than ``but``, and those that it governs:
+    "the letter excludes that it is renewed"."""
+    deniers = lexicon().deniers
+    denied: set[int] = set()
+    for token in text.tokens:
+        denying = token.key != but and (token.key in deniers or denies_in_word(token))
+        if denying or (token.key == _GOVERNED and token.clause - 1 in denied):
+            denied.add(token.clause)
+    return denied
 
 
 def _has_duty(text: Features, token: Token) -> bool:

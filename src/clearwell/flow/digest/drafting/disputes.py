@@ -20,6 +20,7 @@ from clearwell.comparison.tokens import Token
 from clearwell.comparison.value_rules import Value
 from clearwell.comparison.values import agree
 from clearwell.flow.digest.drafting.denials import deny_parts, find_denials
+from clearwell.flow.digest.drafting.opposites import find_opposites
 from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, NEGATION, Dispute, Opposition, unite
 
 VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", "conflict_unit", "conflict_version"})
@@ -81,6 +82,7 @@ def find_dispute(
     found = [
         *_by_values(sides_by_kind, strays, read, voices, stated),
         *find_denials(read, voices, topic=topic, groups=groups),
+        *find_opposites(read, voices, topic=topic),
         *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, read, sides_by_kind, strays, stated)]),
     ]
     credible = [one for one in found if _is_between_speakers(one, voices)]
@@ -104,6 +106,10 @@ def _is_settled(
         return True
     if one.reason == NEGATION:
         return deny_parts(read[one.of], read[one.against], read)
+    if measure_frame(read[one.of], read[one.against]) < SIBLINGS and _states_only_seasons(
+        [one.of, one.against], stated
+    ):
+        return True
     return one.reason in VALUES and any(
         one.of in side and one.against in side and _is_about(one, kind, stated)
         for kind, sides in sides_by_kind.items()
@@ -172,13 +178,20 @@ def _by_values(
         backing, everybody = len(unite(sides[0], voices)), len(unite(places, voices))
         exact = kind != _WEEKDAY and _are_same_but_for(kind, places, read, stated)
         most = backing >= max(MIN_BACKING, everybody / 2)
-        if kind in _BACKED and not (exact or most):
+        passing = kind == _DATE and any(_states_only_seasons([side[0]], stated) for side in sides)
+        if (kind in _BACKED or passing) and not (exact or most):
             continue
         yield Dispute(
             sides=tuple(tuple(side) for side in sides),
             opposed=tuple(_oppose(kind, side[0], sides[0][0], stated) for side in sides[1:]),
             sure=exact or (most and kind not in _NAMES),
         )
+
+
+def _states_only_seasons(places: Iterable[int], stated: Sequence[_Values]) -> bool:
+    """Return whether the dates of one of these texts are seasons, often mentioned in passing: "in summer it is hot"."""
+    dates = [stated[at].get(_DATE, ()) for at in places]
+    return any(some and all(one.value and one.value.dimension == _SEASON for one in some) for some in dates)
 
 
 def _oppose(kind: str, of: int, against: int, stated: Sequence[_Values]) -> Opposition:
@@ -310,9 +323,11 @@ def _read_persons(text: Features) -> Iterable[str]:
     surnames = lexicon().surnames
     for at, token in enumerate(text.tokens):
         before = text.tokens[at - 1] if at else None
-        named = token.kind is Kind.NAME and token.tag == "nr" and len(token.surface) in _NAME_CHARACTERS
-        if named and token.surface[0] in surnames:
+        named = token.kind is Kind.NAME and token.tag.startswith("nr")
+        if named and token.surface[0] in surnames and len(token.surface) in _NAME_CHARACTERS:
             yield token.surface
+        elif named and before is not None and before.surface in surnames and before.end == token.start:
+            yield before.surface + token.surface
         elif before is not None and _may_be_given(before) and _may_be_family(token):
             between = text.text[before.end : token.start]
             if between == " ":

@@ -26,6 +26,14 @@ class KnownText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UndecidedInsight(KnownText):
+    """An insight of an earlier digest that nobody has decided on, with the statements that it is based on."""
+
+    statements: tuple[DigestCandidate, ...] = ()
+    has_sides: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedText:
     """A text that a reviewer rejected: reason, time and vector. The text itself is not kept."""
 
@@ -91,6 +99,8 @@ class Draft:
     near_rejected: NearRejected | None
     embedding: Vector = field(compare=False, repr=False)
     """The mean vector of its sources."""
+    replaces: UUID | None = None
+    """The undecided insight whose statements are a side of this dispute."""
 
     @property
     def summary(self) -> str:

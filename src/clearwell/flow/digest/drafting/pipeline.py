@@ -1,6 +1,6 @@
 """Draft insights from statements, in order: distinct texts, space, clusters, scores, selection."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +17,7 @@ from clearwell.flow.digest.drafting.drafts import (
     DraftSide,
     KnownText,
     RejectedText,
+    UndecidedInsight,
 )
 from clearwell.flow.digest.drafting.headlines import choose_best
 from clearwell.flow.digest.drafting.links import Links
@@ -58,25 +59,31 @@ def draft(
     similarity: Callable[[float], float],
     comparison: StatementComparison,
     known: Sequence[KnownText] = (),
-    pending: Sequence[KnownText] = (),
+    undecided: Sequence[UndecidedInsight] = (),
     rejected: Sequence[RejectedText] = (),
     reliability: Mapping[str, float] | None = None,
     limits: DraftLimits = DEFAULTS,
     thresholds: Thresholds = CHOSEN,
 ) -> Drafts:
-    """Return the drafts of one digest. The order of ``candidates`` makes no difference."""
+    """Return the drafts of one digest. The order of ``candidates`` makes no difference.
+
+    The statements of undecided insights are compared with the candidates, but make no draft of their own: a draft has
+    them only as a side that candidates contradict.
+    """
     texts = collect_distinct(candidates, similarity)
     if not texts:
         return Drafts(drafts=(), report=_report(candidates, texts, [], [], ClusterSelection(), ()))
-    space = build_space(texts, similarity)
-    links = Links(texts, space, comparison)
+    shown = collect_distinct([each for one in undecided for each in one.statements], similarity)
+    everything = [*texts, *shown]
+    space = build_space(everything, similarity)
+    links = Links(everything, space, comparison)
     scorer = ClusterScorer(
-        texts,
+        everything,
         space,
         links,
         Background(
             known=known,
-            pending=pending,
+            pending=undecided,
             rejected=rejected,
             reliability=reliability or {},
             similarity=similarity,
@@ -84,13 +91,16 @@ def draft(
             limits=limits,
         ),
     )
-    found = links.split(find_clusters(texts, space, near=thresholds.near), speakers=TWO)
-    scored = _examine(found, texts, scorer)
-    supported = [one for one in scored if is_supported(one)]
+    hidden = set(range(len(texts), len(everything)))
+    disputed = _find_disputed(undecided, everything, scorer, hidden)
+    found = links.split(find_clusters(texts, space.head(len(texts)), near=thresholds.near), speakers=TWO)
+    scored = _examine(found, texts, scorer, hidden)
+    supported = [one for one in [*disputed, *scored] if is_supported(one)]
     choice = choose(supported, limits.max_insights, similarity, limits, worthy=thresholds.worthy)
     alone = not choice.taken
     if alone:
-        choice = choose(_find_single(texts, space, links, scorer), limits.min_insights, similarity, limits, worthy=0.0)
+        single = _find_single(texts, space.head(len(texts)), links, scorer, hidden)
+        choice = choose(single, limits.min_insights, similarity, limits, worthy=0.0)
     made = tuple(_make_draft(one) for one in choice.taken)
     report = _report(candidates, texts, found, scored, choice, made)
     return Drafts(drafts=made, report={**report, "fallback": alone and bool(made)})
@@ -106,14 +116,42 @@ def is_supported(one: ScoredCluster) -> bool:
     return len(one.voices) >= TWO
 
 
-def _examine(found: Sequence[Cluster], texts: Sequence[Text], scorer: ClusterScorer) -> list[ScoredCluster]:
-    """Score clusters with their opponents, those with the most speakers first. No text is in two clusters."""
+def _find_disputed(
+    undecided: Sequence[UndecidedInsight], texts: Sequence[Text], scorer: ClusterScorer, hidden: set[int]
+) -> list[ScoredCluster]:
+    """Return the disputes between undecided insights and candidates, which are added to ``hidden``.
+
+    An insight that already shows a dispute makes no other one, but whoever joins it is not shown as agreement.
+    """
+    places = {one.place: at for at, text in enumerate(texts) for one in text.said}
+    disputed = []
+    for insight in undecided:
+        members = tuple(dict.fromkeys(places[one.place] for one in insight.statements if one.place in places))
+        if not members:
+            continue
+        whole = scorer.add_opponents(Cluster(members=members), hidden)
+        if len(whole.members) == len(members):
+            continue
+        one = scorer.score_cluster(whole, replaces=insight.id)
+        if len(one.dispute.sides) < TWO and not insight.has_sides:
+            continue
+        hidden.update(whole.members)
+        if not insight.has_sides:
+            disputed.append(one)
+    return disputed
+
+
+def _examine(
+    found: Sequence[Cluster], texts: Sequence[Text], scorer: ClusterScorer, hidden: Collection[int]
+) -> list[ScoredCluster]:
+    """Score clusters with their opponents, those with the most speakers first. No text is in two clusters, and none in
+    ``hidden`` is in any."""
 
     def order(cluster: Cluster) -> tuple[int, int, int]:
         speakers = frozenset[str]().union(*(texts[place].voices for place in cluster.members))
         return -len(speakers), -len(cluster.members), cluster.members[0]
 
-    scored, taken = [], set[int]()
+    scored, taken = [], set(hidden)
     for cluster in sorted(found, key=order)[:EXAMINED]:
         left = Cluster(members=tuple(place for place in cluster.members if place not in taken))
         if left.members:
@@ -123,11 +161,13 @@ def _examine(found: Sequence[Cluster], texts: Sequence[Text], scorer: ClusterSco
     return scored
 
 
-def _find_single(texts: Sequence[Text], space: Space, links: Links, scorer: ClusterScorer) -> list[ScoredCluster]:
+def _find_single(
+    texts: Sequence[Text], space: Space, links: Links, scorer: ClusterScorer, hidden: Collection[int]
+) -> list[ScoredCluster]:
     """Return clusters of one author, without floods and series, for a group in which no statement is confirmed yet."""
     several = len({speaker(one) for text in texts for one in text.said}) > 1
     found = links.split(find_clusters(texts, space, speakers=1), speakers=1)
-    scored = _examine(found, texts, scorer)
+    scored = _examine(found, texts, scorer, hidden)
     return [one for one in scored if one.has_own_statements and not one.is_series and not (several and _floods(one))]
 
 
@@ -150,6 +190,7 @@ def _make_draft(one: ScoredCluster) -> Draft:
         nearest=one.nearest,
         near_rejected=one.near_rejected,
         embedding=one.centroid,
+        replaces=one.replaces,
     )
 
 

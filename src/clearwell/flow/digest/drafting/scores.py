@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
+from uuid import UUID
 
 import numpy as np
 
@@ -79,6 +80,8 @@ class ScoredCluster:
     centroid: Vector
     """The mean of the vectors, of length 1."""
     score: float
+    replaces: UUID | None = None
+    """The undecided insight that the cluster contradicts."""
 
     @property
     def is_series(self) -> bool:
@@ -144,8 +147,10 @@ class ClusterScorer:
             opposed = {at for at in opposed if self._links.connect(places[at], members)}
         return Cluster(members=(*cluster.members, *(places[at] for at in sorted(opposed))))
 
-    def score_cluster(self, cluster: Cluster) -> ScoredCluster:
-        """Measure a cluster and compute its score. Texts about another subject are removed first."""
+    def score_cluster(self, cluster: Cluster, *, replaces: UUID | None = None) -> ScoredCluster:
+        """Measure a cluster and compute its score. Texts about another subject are removed first.
+
+        A cluster that replaces an undecided insight does not repeat it."""
         sources = self._choose_sources(cluster)
         members = list(dict.fromkeys(place for place, _ in sources))
         texts = [self._texts[place] for place in members]
@@ -154,7 +159,8 @@ class ClusterScorer:
         dispute = self._find_dispute(places, agreement)
         if dispute.strays:
             strays = {places[at] for at in dispute.strays}
-            return self.score_cluster(Cluster(members=tuple(one for one in cluster.members if one not in strays)))
+            left = Cluster(members=tuple(one for one in cluster.members if one not in strays))
+            return self.score_cluster(left, replaces=replaces)
         support = measure_support(
             texts, self._space.meaning[members], copy=self._space.cosine(self._back.limits.duplicate)
         )
@@ -168,7 +174,11 @@ class ClusterScorer:
             * self._measure_specificity(places, disputed=bool(dispute.sides))
             * math.sqrt(self._measure_focus(cluster))
             * (0.5 + 0.5 * agreement.share)
-            * (1.0 if conflicts else 0.3 + 0.7 * (1.0 - self._measure_repetition(centroid, repeats=repeats)))
+            * (
+                1.0
+                if conflicts or replaces is not None
+                else 0.3 + 0.7 * (1.0 - self._measure_repetition(centroid, repeats=repeats))
+            )
             * (0.6 + 0.4 * measure_confidence(statements, self._back.reliability))
             * (_DECIDED if any(map(_decides, statements)) else 1.0)
         )
@@ -187,6 +197,7 @@ class ClusterScorer:
             near_rejected=self._find_near_rejected(places, centroid),
             centroid=centroid,
             score=score,
+            replaces=replaces,
         )
 
     def _choose_sources(self, cluster: Cluster) -> list[tuple[int, DigestCandidate]]:

@@ -12,7 +12,7 @@ cluster.
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -59,6 +59,16 @@ class Space:
     uses: Indices
     """The number of texts with each term."""
     similarity: Callable[[float], float]
+
+    def head(self, count: int) -> "Space":
+        """Return the space of the first texts alone, measured among all of them."""
+        return replace(
+            self,
+            meaning=self.meaning[:count],
+            joint=self.joint[:count],
+            originals=self.originals[:count],
+            terms=self.terms[:count],
+        )
 
     def measure(self, rows: Vector, others: Vector) -> Vector:
         """Return the nearness of rows of ``joint``, or means of rows, to others."""

@@ -1,0 +1,54 @@
+"""Find statements of a cluster in which opposite things become of one thing: it is kept, or it is removed."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from clearwell.comparison import Features
+from clearwell.comparison.lexicon import lexicon
+from clearwell.comparison.tokens import Token
+from clearwell.flow.digest.drafting.denials import find_denied_clauses
+from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, Dispute, Opposition, unite
+
+_REASON: Final = "conflict_antonym"
+
+
+def find_opposites(
+    read: Sequence[Features], voices: Sequence[frozenset[str]], *, topic: frozenset[str]
+) -> Iterable[Dispute]:
+    """Yield the disputes of a cluster about what becomes of its subject.
+
+    A text is on a side if it has a word of this side, in or after the first clause with a term of the ``topic``. A
+    text with words of both sides is on neither. There is no dispute if a voice is on both sides, or if no side has two
+    voices.
+    """
+    for axis in sorted({axis for text in read for token in text.tokens for axis, _ in _find_poles(token)}):
+        sides = _find_sides(read, axis, topic)
+        ours, theirs = ([at for at, poles in sides.items() if poles.keys() == {side}] for side in (0, 1))
+        backing = unite(ours, voices), unite(theirs, voices)
+        if not ours or not theirs or max(map(len, backing)) < MIN_BACKING or backing[0] & backing[1]:
+            continue
+        new, known = sides[theirs[0]][1], sides[ours[0]][0]
+        params = {"new": new.quoted or new.surface, "known": known.quoted or known.surface}
+        opposition = Opposition(of=theirs[0], against=ours[0], reason=_REASON, params=params)
+        yield Dispute(sides=(tuple(ours), tuple(theirs)), opposed=(opposition,))
+
+
+def _find_sides(read: Sequence[Features], axis: int, topic: frozenset[str]) -> dict[int, dict[int, Token]]:
+    """Return by text the words of each side of an axis. A negated word is on the other side.
+
+    What a word such as "excludes" or "failed" does with another one is not known, so its clause does not count.
+    """
+    found: defaultdict[int, dict[int, Token]] = defaultdict(dict)
+    for at, text in enumerate(read):
+        first = min((token.clause for token in text.tokens if token.key in topic), default=math.inf)
+        for token in text.tokens:
+            for other, side in _find_poles(token):
+                if other == axis and first <= token.clause not in find_denied_clauses(text, but=token.key):
+                    found[at].setdefault(1 - side if token.negated else side, token)
+    return found
+
+
+def _find_poles(token: Token) -> frozenset[tuple[int, int]]:
+    return lexicon().fates.get(token.key, frozenset())

@@ -1,0 +1,159 @@
+"""What a digest makes of statements against undecided insights, of opposites, and of long sentences."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import pytest
+
+from clearwell.comparison import RuleComparison
+from clearwell.flow.digest.drafting import CONTRADICTION, Drafts, UndecidedInsight, draft
+from clearwell.flow.digest.drafting.pipeline import Thresholds
+from clearwell.records import DigestCandidate
+from clearwell.text.segments import restore_whole
+from tests.unit.test_digest_draft import row, similarity, vector
+
+LOW = Thresholds(worthy=1.0)
+EARLIER = UUID(int=500)
+JUNE = "The certificate of the partner portal is renewed on 3 June."
+ON_JUNE = "On 3 June the certificate of the partner portal is renewed."
+MAY = "The certificate of the partner portal is renewed on 9 May."
+
+
+def drafted(rows: Sequence[DigestCandidate], *undecided: UndecidedInsight) -> Drafts:
+    return draft(rows, similarity=similarity, comparison=RuleComparison(), undecided=undecided, thresholds=LOW)
+
+
+def insight(*statements: DigestCandidate, has_sides: bool = False) -> UndecidedInsight:
+    return UndecidedInsight(
+        id=EARLIER,
+        content=statements[0].text,
+        embedding=vector("certificate"),
+        statements=statements,
+        has_sides=has_sides,
+    )
+
+
+def earlier() -> tuple[DigestCandidate, ...]:
+    return row(1, "certificate", JUNE, "a1"), row(2, "certificate", ON_JUNE, "a2")
+
+
+def test_one_output_against_an_undecided_insight_makes_a_dispute_that_replaces_it() -> None:
+    (made,) = drafted([row(3, "certificate", MAY, "a3")], insight(*earlier())).drafts
+    assert CONTRADICTION in made.flags
+    assert made.replaces == EARLIER
+    assert sorted(sorted(one.log_id.int for one in side.statements) for side in made.sides) == [[2, 3], [4]]
+
+
+def test_support_for_an_undecided_insight_makes_no_insight_with_its_statements() -> None:
+    rows = [row(3, "certificate", JUNE, "a3"), row(4, "certificate", ON_JUNE, "a4")]
+    old = {one.log_id for one in earlier()}
+    for made in drafted(rows, insight(*earlier())).drafts:
+        assert made.replaces is None
+        assert old.isdisjoint(one.log_id for one in made.sources)
+
+
+def test_who_joins_an_undecided_dispute_is_not_shown_as_agreement() -> None:
+    sides = insight(*earlier(), row(5, "certificate", MAY, "a5"), has_sides=True)
+    rows = [row(3, "certificate", MAY, "a3"), row(4, "certificate", MAY, "a4")]
+    assert drafted(rows, sides).drafts == ()
+
+
+def test_one_speaker_who_changed_their_mind_is_no_dispute() -> None:
+    alone = insight(row(1, "certificate", JUNE, "a1"))
+    assert all(CONTRADICTION not in made.flags for made in drafted([row(3, "certificate", MAY, "a1")], alone).drafts)
+
+
+@pytest.mark.parametrize(
+    ("kept", "also_kept", "removed"),
+    [
+        (
+            "The backup generator at the mill is kept as a reserve after the conversion.",
+            "After the conversion the backup generator at the mill stays where it is.",
+            "The backup generator at the mill gets scrapped once the conversion is done.",
+        ),
+        (
+            "改造之后，磨坊的备用发电机继续使用，作为应急电源。",
+            "磨坊的备用发电机，改造后保留。",
+            "磨坊的备用发电机在改造时拆除。",
+        ),
+        (
+            "The board approved the lease of the second warehouse.",
+            "The lease of the second warehouse was approved by the board in March.",
+            "The board rejected the lease of the second warehouse.",
+        ),
+    ],
+)
+def test_opposite_things_that_become_of_one_thing_are_a_dispute(kept: str, also_kept: str, removed: str) -> None:
+    rows = [row(1, "backup", kept, "a1"), row(2, "backup", also_kept, "a2"), row(3, "backup", removed, "a3")]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION in made.flags
+    assert sorted(len(side.statements) for side in made.sides) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "third",
+    [
+        "The backup generator at the mill is not removed after the conversion.",
+        "The letter excludes that the backup generator at the mill is removed after the conversion.",
+        "The backup generator at the mill is kept, and only its old tank is removed after the conversion.",
+    ],
+)
+def test_a_denied_opposite_is_no_dispute(third: str) -> None:
+    rows = [
+        row(1, "backup", "The backup generator at the mill is kept after the conversion.", "a1"),
+        row(2, "backup", "After the conversion the backup generator at the mill is kept.", "a2"),
+        row(3, "backup", third, "a3"),
+    ]
+    assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)
+
+
+def test_a_licence_that_runs_out_is_not_denied_by_there_being_none() -> None:
+    rows = [
+        row(1, "gateway", "The radio licence runs out on 30 November and is not renewed.", "a1"),
+        row(2, "gateway", "The letter excludes that the radio licence is renewed after 30 November.", "a2"),
+        row(3, "gateway", "After 30 November there is no radio licence, and it is not renewed.", "a3"),
+    ]
+    assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)
+
+
+def test_owners_whose_names_the_dictionary_cuts_are_a_dispute() -> None:
+    rows = [
+        row(1, "refund", "温湿度平台的夜间告警由周颖负责。", "a1"),
+        row(2, "refund", "夜间告警归周颖处理，温湿度平台的管理员也是她。", "a2"),
+        row(3, "refund", "温湿度平台的夜间告警由韩志强负责。", "a3"),
+    ]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION in made.flags
+
+
+def test_a_season_mentioned_in_passing_is_no_dispute_about_a_date() -> None:
+    rows = [
+        row(1, "report", "The revenue report for the north region is due on 20 January.", "a1"),
+        row(2, "report", "It gets hot in the north region in summer, so the revenue report is printed at night.", "a2"),
+    ]
+    assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)
+
+
+LONG = (
+    "I walked over to the workshop because they wanted a hand with the fence, and while we stood there, with the rain "
+    "coming in from the west, somebody mentioned the old story about the keys again, and only then, after coffee, I "
+    "learned that the freight lift in hall four stays closed until the inspector has signed the brake report"
+)
+
+
+def test_the_headline_of_a_long_sentence_is_the_part_that_others_say_too() -> None:
+    cut = f"{LONG[:150]}…"
+    rows = [
+        row(1, "coupon", LONG, "a1", headline=cut),
+        row(2, "coupon", LONG.replace("I walked", "We walked"), "a2", headline=f"We{cut[1:]}"),
+        row(3, "coupon", "freight lift hall four closed; inspector brake report", "a3"),
+    ]
+    (made,) = drafted(rows).drafts
+    assert made.summary.startswith("…") or made.summary == rows[2].headline
+    assert "freight lift in hall four" in made.summary or made.summary == rows[2].headline
+    assert len(made.summary) <= 200
+
+
+def test_a_headline_with_a_part_left_out_is_restored() -> None:
+    assert restore_whole("…stays closed until the inspector has signed…", [LONG]) == LONG
+    assert restore_whole("…nobody said this…", [LONG]) == "…nobody said this…"
