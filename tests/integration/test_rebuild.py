@@ -16,7 +16,7 @@ from clearwell.flow.promotion.rebuild import PAGE, Progress, RebuildResult
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import RebuildCounts
-from clearwell.records import ForgetSelector, NewMemory, PromotionResult, SourceSelector, Vector
+from clearwell.records import ForgetSelector, NewCapture, NewMemory, PromotionResult, SourceSelector, Vector
 from clearwell.servers import Servers
 from clearwell.settings import Settings
 from tests.conftest import opened
@@ -329,3 +329,20 @@ async def test_doctor_names_terms_of_another_tokenizer_and_rebuild_makes_them_an
     assert (found["status"], "rebuild" in found["advice"]) == ("warning", True)
     assert (await installation.rebuild()).reindexed == ["g"]
     assert installation.read_all() == before
+
+
+async def test_lost_statements_are_made_again_by_the_worker(installation: Installation) -> None:
+    memory = installation.clearwell.memory.acting_as(PERSON)
+    said = NewCapture(content=f"{PUMP} {LEDGER}", group_id="g", agent_id="a1")
+    await memory.capture(said, wait=True)
+    read = "SELECT log_id, number, span_start, span_end, kind, model, embedding::text FROM statements ORDER BY 1, 2"
+    before = installation.rows(read)
+    assert len(before) == 2
+    installation.lose("DELETE FROM statements")
+    installation.lose("DELETE FROM segmentations")
+    assert await installation.clearwell.statement_updater.update_outdated() == 0
+    await installation.rebuild()
+    assert await installation.clearwell.statement_updater.update_outdated() == 1
+    assert installation.rows(read) == before
+    await memory.rebuild_working_memory(group="g")
+    assert (await installation.ask("Who repaired the water pump?"))[0][1] == said.content

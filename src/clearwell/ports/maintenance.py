@@ -67,6 +67,10 @@ class LostMemoryStore(Protocol):
         """Whether valid chunks have no terms or those of another tokenizer, or are not counted as they are."""
         ...
 
+    async def note_lost_statements(self, group_id: str) -> None:
+        """Let the worker segment the settled outputs that have no statements again."""
+        ...
+
 
 class LexicalIndex(Protocol):
     """The terms of verified chunks, which depend on the version of the tokenizer."""

@@ -76,6 +76,7 @@ class MemoryRebuilder:
             if await self._lost.has_outdated_terms(group_id):
                 await self._lexical_index.rebuild_group(group_id)
                 reindexed.append(group_id)
+            await self._lost.note_lost_statements(group_id)
         return RebuildResult(counts=counts, reindexed=reindexed)
 
     async def _write(self, group_id: str, page: Sequence[LostMemory], *, by: Principal) -> RebuildCounts:

@@ -87,6 +87,9 @@ class PostgresLostMemories(LostMemoryStore):
         (row,) = await self._database.run(Role.WORKER, group_id, query("outdated_terms"), params)
         return bool(row["groups"])
 
+    async def note_lost_statements(self, group_id: str) -> None:
+        await self._database.run(Role.WORKER, group_id, query("note_lost_statements"), {"group_id": group_id})
+
 
 async def insert_chunks(
     runner: StatementRunner, encoder: SparseEncoder, group_id: str, chunks: Sequence[Memory]

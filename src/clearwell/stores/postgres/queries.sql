@@ -118,6 +118,14 @@ ON CONFLICT (group_id, log_id) DO UPDATE SET version = excluded.version, model =
 -- A settled output that the worker is to segment. One that was segmented before stays so.
 INSERT INTO segmentations (group_id, log_id) VALUES (%(group_id)s, %(log_id)s) ON CONFLICT DO NOTHING
 
+-- name: note_lost_statements
+-- Settled outputs without statements. The worker segments them again; some of them have none.
+INSERT INTO segmentations (group_id, log_id)
+SELECT a.group_id, a.log_id FROM admissions a
+WHERE a.group_id = %(group_id)s AND a.state <> 'pending'
+    AND NOT EXISTS (SELECT FROM statements s WHERE s.group_id = a.group_id AND s.log_id = a.log_id)
+ON CONFLICT (group_id, log_id) DO UPDATE SET version = 0
+
 -- name: remove_statements
 DELETE FROM statements WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s)
 
