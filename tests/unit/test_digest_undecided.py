@@ -5,8 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.comparison import RuleComparison
+from clearwell.comparison import RuleComparison, features_of
 from clearwell.flow.digest.drafting import CONTRADICTION, Drafts, UndecidedInsight, draft
+from clearwell.flow.digest.drafting.denials import find_denials
 from clearwell.flow.digest.drafting.pipeline import Thresholds
 from clearwell.records import DigestCandidate
 from clearwell.text.segments import restore_whole
@@ -116,6 +117,20 @@ def test_a_licence_that_runs_out_is_not_denied_by_there_being_none() -> None:
     assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)
 
 
+@pytest.mark.parametrize(
+    ("stated", "disputes"),
+    [
+        ("The contracts office of the harbour promised an answer.", 0),
+        ("The contracts office of the harbour answered.", 1),
+    ],
+)
+def test_a_verb_that_is_denied_is_not_stated_by_its_noun(stated: str, disputes: int) -> None:
+    texts = ("The contracts office of the harbour has not answered.", stated, stated)
+    voices = [frozenset({agent}) for agent in ("a1", "a2", "a3")]
+    found = find_denials([features_of[text] for text in texts], voices, topic=frozenset({"answer"}), groups=())
+    assert len(list(found)) == disputes
+
+
 def test_owners_whose_names_the_dictionary_cuts_are_a_dispute() -> None:
     rows = [
         row(1, "refund", "温湿度平台的夜间告警由周颖负责。", "a1"),
@@ -157,3 +172,34 @@ def test_the_headline_of_a_long_sentence_is_the_part_that_others_say_too() -> No
 def test_a_headline_with_a_part_left_out_is_restored() -> None:
     assert restore_whole("…stays closed until the inspector has signed…", [LONG]) == LONG
     assert restore_whole("…nobody said this…", [LONG]) == "…nobody said this…"
+
+
+@pytest.mark.parametrize(
+    ("one", "again", "against"),
+    [
+        (
+            "The clean-up of the alarm list in the control room belongs to Dana Whitlock.",
+            "Dana Whitlock is responsible for the clean-up of the alarm list in the control room.",
+            "For the clean-up of the alarm list in the control room, the vendor's integration team is responsible.",
+        ),
+        (
+            "冷库温度记录仪的校准由设备二组负责。",
+            "冷库温度记录仪的校准，一直是设备二组负责。",
+            "冷库温度记录仪的校准已经交给外聘技师处理。",
+        ),
+    ],
+)
+def test_two_owners_of_one_task_are_a_dispute(one: str, again: str, against: str) -> None:
+    rows = [row(1, "gateway", one, "a1"), row(2, "gateway", again, "a2"), row(3, "gateway", against, "a3")]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION in made.flags
+    assert sorted(len(side.statements) for side in made.sides) == [1, 2]
+
+
+def test_an_owner_and_their_team_are_no_dispute() -> None:
+    rows = [
+        row(1, "gateway", "The clean-up of the alarm list is Dana Whitlock's job.", "a1"),
+        row(2, "gateway", "Dana Whitlock of the night shift owns the clean-up of the alarm list.", "a2"),
+        row(3, "gateway", "The clean-up of the alarm list belongs to Dana Whitlock and nobody else.", "a3"),
+    ]
+    assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)

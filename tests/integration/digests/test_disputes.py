@@ -39,6 +39,7 @@ async def test_an_output_against_an_undecided_insight_joins_it_in_one_with_sides
     with pytest.raises(Conflict):
         await review.promote(agreed.id, group="g")
     promoted = await review.promote(dispute.id, group="g", side=1)
+    assert promoted.insight is not None
     assert promoted.insight.state is InsightState.PROMOTED
 
 

@@ -12,6 +12,7 @@ from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, NEGATION, Di
 
 OWN: Final = 0.25
 """Maximum share of terms that no other text has, for a text that only denies what the others say."""
+_ARTICLES: Final = frozenset({"a", "an", "the", "no", "any", "this", "its", "their", "our"})
 _GOVERNED: Final = "that"
 _MAY: Final = 2
 """The level of permission (may, can) on the scale of duty words. Lower levels demand."""
@@ -50,7 +51,13 @@ def _by_terms(read: Sequence[Features], voices: Sequence[frozenset[str]], topic:
     """
     for term in sorted(topic):
         denied = {at: token for at, text in enumerate(read) for token in text.tokens if _is_denied(token, term)}
-        stated = {at: token for at, text in enumerate(read) for token in _find_stated(text, term)}
+        verbs = all(not _is_noun(read[at], token) for at, token in denied.items())
+        stated = {
+            at: token
+            for at, text in enumerate(read)
+            for token in _find_stated(text, term)
+            if not (verbs and _is_noun(text, token))
+        }
         if not denied or not stated or not denied.keys().isdisjoint(stated):
             continue
         deniers, others = unite(denied, voices), unite(stated, voices)
@@ -66,6 +73,12 @@ def _by_terms(read: Sequence[Features], voices: Sequence[frozenset[str]], topic:
 def _is_denied(token: Token, term: str) -> bool:
     """Return whether a token denies a term. Values do not count: "no more than 14 minutes" is a bound."""
     return token.key == term and token.negated and token.value is None
+
+
+def _is_noun(text: Features, token: Token) -> bool:
+    """Return whether an English word is a noun, by the word before it: "hasn't answered" does not deny "an answer"."""
+    before = next((each for each in reversed(text.tokens) if each.end <= token.start), None)
+    return before is not None and before.key in _ARTICLES
 
 
 def _find_stated(text: Features, term: str) -> Iterable[Token]:

@@ -22,6 +22,7 @@ from clearwell.comparison.values import agree
 from clearwell.flow.digest.drafting.denials import deny_parts, find_denials
 from clearwell.flow.digest.drafting.opposites import find_opposites
 from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, NEGATION, Dispute, Opposition, unite
+from clearwell.flow.digest.drafting.owners import find_owner_disputes
 
 VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", "conflict_unit", "conflict_version"})
 _LOOSE: Final = frozenset({"count", "ordinal", "relative"})
@@ -83,6 +84,7 @@ def find_dispute(
         *_by_values(sides_by_kind, strays, read, voices, stated),
         *find_denials(read, voices, topic=topic, groups=groups),
         *find_opposites(read, voices, topic=topic),
+        *find_owner_disputes(read, voices, topic=topic),
         *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, read, sides_by_kind, strays, stated)]),
     ]
     credible = [one for one in found if _is_between_speakers(one, voices)]

@@ -16,6 +16,7 @@ import numpy as np
 from clearwell.comparison import Features, features_of
 from clearwell.comparison.values import agree
 from clearwell.flow.digest.drafting.clusters import Cluster
+from clearwell.flow.digest.drafting.opposites import are_opposite
 from clearwell.flow.digest.drafting.space import ACROSS, SHARED, Space
 from clearwell.flow.digest.drafting.texts import Text
 from clearwell.ports import StatementComparison
@@ -74,6 +75,8 @@ class Links:
         link = cosine if cosine >= LINKED + SHARED else measure_link(one, other, cosine)
         if not COMPARED <= link < LINKED:
             return link >= LINKED
+        if are_opposite(one, other):
+            return True
         found = self.comparison.compare(one.raw, other.raw, self.space.similarity(cosine))
         return found.relation in {Relation.SAME, Relation.CONFLICT}
 

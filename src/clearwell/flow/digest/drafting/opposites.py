@@ -35,6 +35,17 @@ def find_opposites(
         yield Dispute(sides=(tuple(ours), tuple(theirs)), opposed=(opposition,))
 
 
+def are_opposite(one: Features, other: Features) -> bool:
+    """Return whether opposite things become of the subject of two texts, in one way each."""
+    left, right = ({pole for token in text.tokens for pole in _turn(token)} for text in (one, other))
+    return any((axis, 1 - side) in right and (axis, 1 - side) not in left for axis, side in left - right)
+
+
+def _turn(token: Token) -> frozenset[tuple[int, int]]:
+    """Return the poles of a word; those of a negated one are turned."""
+    return frozenset((axis, 1 - side if token.negated else side) for axis, side in _find_poles(token))
+
+
 def _find_sides(read: Sequence[Features], axis: int, topic: frozenset[str]) -> dict[int, dict[int, Token]]:
     """Return by text the words of each side of an axis. A negated word is on the other side.
 
@@ -44,9 +55,9 @@ def _find_sides(read: Sequence[Features], axis: int, topic: frozenset[str]) -> d
     for at, text in enumerate(read):
         first = min((token.clause for token in text.tokens if token.key in topic), default=math.inf)
         for token in text.tokens:
-            for other, side in _find_poles(token):
+            for other, side in _turn(token):
                 if other == axis and first <= token.clause not in find_denied_clauses(text, but=token.key):
-                    found[at].setdefault(1 - side if token.negated else side, token)
+                    found[at].setdefault(side, token)
     return found
 
 
