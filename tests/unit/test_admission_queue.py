@@ -5,6 +5,8 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 
+from structlog.testing import capture_logs
+
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.ingress.queue import PAUSE_PER_WORK, AdmissionQueue
 from clearwell.ports import Lease
@@ -45,8 +47,12 @@ async def sweep(path: Path, times: int) -> None:
 
 
 async def test_a_row_that_fails_does_not_hold_up_its_batch() -> None:
-    path = Path(embedder=FragileEmbedder(ValueError(BAD)))
-    receipts = await path.memory.acting_as(AGENT).capture_many([said(), said(BAD), said(OTHER)], wait=True)
+    error = ValueError(BAD)
+    path = Path(embedder=FragileEmbedder(error))
+    with capture_logs() as logs:
+        receipts = await path.memory.acting_as(AGENT).capture_many([said(), said(BAD), said(OTHER)], wait=True)
+    (retried,) = [entry for entry in logs if entry["event"] == "admission retried row by row"]
+    assert (retried["rows"], retried["exc_info"]) == (3, error)
     states = [receipt.admission for receipt in receipts if isinstance(receipt, CaptureReceipt)]
     assert states == [Admission.ADMITTED, Admission.PENDING, Admission.ADMITTED]
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from clearwell.errors import ClearwellError, NotAllowed, Unavailable
 from clearwell.flow.context.builder import ContextRequest
@@ -324,8 +325,15 @@ async def test_a_capture_that_breaks_its_batch_is_set_aside_after_some_attempts(
     async with middleware_on(memory, path) as middleware:
         for content in (LONG, "broken", OTHER):
             await middleware.after_node_execution(SESSION, AUDITOR, content)
-        while not await middleware.flush():
-            pass
+        with capture_logs() as logs:
+            while not await middleware.flush():
+                pass
+    failures = [entry["exc_info"] for entry in logs if entry["event"] == "delivery failed"]
+    assert {str(error) for error in failures} == {
+        "a batch with a capture that cannot be handled",
+        "a capture that cannot be handled",
+    }
+    assert all(error.__traceback__ is not None for error in failures)
     assert [row.content for row in stored(path)] == [LONG, OTHER]
     assert middleware.status().refused == 1
 
@@ -336,13 +344,28 @@ async def test_a_memory_that_fails_for_unknown_reasons_gets_everything_later() -
     middleware = middleware_on(memory, path)
     for number in range(4):
         await middleware.after_node_execution(SESSION, AUDITOR, f"{LONG} {number}")
-    for _ in range(20):
-        assert not await middleware.flush()
+    with capture_logs() as logs:
+        for _ in range(20):
+            assert not await middleware.flush()
+    failures = [entry["exc_info"] for entry in logs if entry["event"] == "delivery failed"]
+    assert len(failures) >= 20
+    assert set(failures) == {memory.error}
     assert (middleware.status().refused, middleware.status().problem) == (0, "ValueError")
     memory.error = None
     while not await middleware.flush():
         pass
     assert [row.content for row in stored(path)] == [f"{LONG} {number}" for number in range(4)]
+    await middleware.aclose()
+
+
+async def test_an_outage_is_logged_once_and_without_a_traceback() -> None:
+    path = Path()
+    middleware = middleware_on(Faulty(path, ConnectionResetError()), path)
+    middleware.capture(SESSION, AUDITOR, LONG)
+    with capture_logs() as logs:
+        for _ in range(3):
+            assert not await middleware.flush()
+    assert [(entry["event"], "exc_info" in entry) for entry in logs] == [("captures wait for the memory", False)]
     await middleware.aclose()
 
 

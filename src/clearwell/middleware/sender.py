@@ -163,6 +163,7 @@ class CaptureSender:
             self._begin_outage(_describe(error))
             return False
         except Exception as error:  # noqa: BLE001 - the sender's loop: one capture must not stop the others
+            _log_unexpected(error)
             results = [error]
         if len(batch) > 1 and (problem := _find_problem_of_all(batch, results)) is not None:
             log.warning("captures sent one by one", captures=len(batch), reason=_describe(problem))
@@ -189,6 +190,7 @@ class CaptureSender:
         try:
             results = await self._send([second])
         except Exception as error:  # noqa: BLE001 - the sender's loop: one capture must not stop the others
+            _log_unexpected(error)
             self._begin_outage(_describe(error))
             return False
         if isinstance(results[0], CaptureReceipt):
@@ -262,6 +264,12 @@ def _was_stored_before(error: Exception) -> bool:
     Keys are never used for two captures, so the capture is there.
     """
     return isinstance(error, ClearwellError) and error.code == "idempotency_mismatch"
+
+
+def _log_unexpected(error: Exception) -> None:
+    """Log an error that is neither an answer of the memory nor an outage with its traceback."""
+    if not isinstance(error, (ClearwellError, *OUTAGES)):
+        log.error("delivery failed", reason=_describe(error), exc_info=error)
 
 
 def _describe(error: BaseException) -> str:

@@ -138,7 +138,7 @@ class AdmissionQueue:
         if len(log_ids) == 1:
             await self._record_failure(group_id, log_ids[0], error)
             return BatchResult(claimed=frozenset(log_ids))
-        log.warning("admission retried row by row", rows=len(log_ids), reason=describe(error))
+        log.warning("admission retried row by row", rows=len(log_ids), reason=describe(error), exc_info=error)
         results: list[BatchResult] = []
         for log_id in log_ids:
             try:
