@@ -16,6 +16,7 @@ import structlog
 from clearwell.app import Clearwell
 from clearwell.errors import Unavailable
 from clearwell.flow.audit.seals import SEAL_SECONDS
+from clearwell.flow.deadlines import cancel_tasks
 from clearwell.records import Principal
 
 log = structlog.get_logger(__name__)
@@ -225,10 +226,7 @@ async def _run_duty(duty: Duty) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        # One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
-        while not task.done():
-            task.cancel()
-            await asyncio.wait([task], timeout=0.1)
+        await cancel_tasks(task)
 
 
 async def _repeat(duty: Duty) -> None:

@@ -16,6 +16,7 @@ from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.audit.acceptance import TrailAcceptance
 from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.deadlines import cancel_tasks
 from clearwell.flow.promotion.planning import Chunker
 from clearwell.flow.promotion.rebuild import MemoryRebuilder
 from clearwell.flow.reembedding.models import EmbeddingModels, list_startable
@@ -90,7 +91,8 @@ async def open_clearwell(
         await clearwell.models.refresh()
         await clearwell.models.wait_until_loaded()
         await clearwell.forgetter.notice()
-        stack.push_async_callback(_stop, asyncio.create_task(clearwell.forgetter.watch(), name="watch for forgets"))
+        watching = asyncio.create_task(clearwell.forgetter.watch(), name="watch for forgets")
+        stack.push_async_callback(cancel_tasks, watching)
         yield clearwell
 
 
@@ -181,13 +183,6 @@ async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[t
         reembedding = await PostgresReembeddings(database).last()
         model = make_embedder(settings).model if reembedding is None else reembedding.to_model
         yield GroupIndexBuilder(database, IndexedGroups(database), SystemClock(), rows=settings.exact_scan_rows), model
-
-
-async def _stop(task: asyncio.Task[None]) -> None:
-    # One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
-    while not task.done():
-        task.cancel()
-        await asyncio.wait([task], timeout=0.1)
 
 
 async def _load(embedder: Embedder) -> None:

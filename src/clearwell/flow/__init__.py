@@ -13,10 +13,9 @@ together, ``context`` puts the result in front of an agent, and ``factcheck`` ho
 ``archive`` writes a group to a file and reads it again.
 
 Shared by all stages: ``access`` (permissions and keys), ``audit`` (the record of changes), ``events`` (what happens,
-for readers that follow it), ``idempotency`` (repeated requests),
-``groups`` (prompts and personas), ``limits`` (what input is accepted), ``counters`` (metrics), ``reembedding`` (the
-migration to another embedding model), ``deadlines`` (waiting within a time limit), ``node_events`` (the events
-of a workflow node).
+for readers that follow it), ``idempotency`` (repeated requests), ``groups`` (prompts and personas), ``limits`` (what
+input is accepted), ``counters`` (metrics), ``reembedding`` (the migration to another embedding model), ``deadlines``
+(waiting within a time limit, and ending tasks), ``node_events`` (the events of a workflow node).
 
 No module here imports a driver or a framework: stores and models are reached through ``clearwell.ports``.
 """

@@ -1,11 +1,15 @@
-"""Wait for a task for a limited time, and abandon a task that is late.
+"""Wait for a task for a limited time, abandon a task that is late, and end tasks that run for ever.
 
 A store or a model that does not answer may also not answer a cancellation: psycopg asks the server to stop the
-statement and waits for the reply. A late task is therefore cancelled and not awaited.
+statement and waits for the reply. A late task is therefore cancelled and not awaited. A task in the background must
+have ended before what it uses is closed: it is cancelled until it has.
 """
 
 import asyncio
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+CANCELLATION_SECONDS: Final = 0.1
+"""After how long a task that has not ended is cancelled again."""
 
 T = TypeVar("T")
 
@@ -20,6 +24,17 @@ async def wait_for_result(task: asyncio.Task[T], seconds: float) -> T:
     if not task.done():
         raise TimeoutError
     return task.result()
+
+
+async def cancel_tasks(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks and wait until all of them have ended.
+
+    One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
+    """
+    while running := [task for task in tasks if not task.done()]:
+        for task in running:
+            task.cancel()
+        await asyncio.wait(running, timeout=CANCELLATION_SECONDS)
 
 
 def abandon(task: asyncio.Task[Any]) -> None:

@@ -24,6 +24,7 @@ from clearwell.errors import (
     Unauthenticated,
     Unavailable,
 )
+from clearwell.flow.deadlines import cancel_tasks
 from clearwell.middleware.backlog import Backlog, QueuedCapture
 from clearwell.middleware.memory import AgentMemory
 from clearwell.ports import Clock
@@ -120,10 +121,8 @@ class CaptureSender:
     async def close(self) -> None:
         """Stop the task. What is not delivered stays in the backlog."""
         task, self._task = self._task, None
-        # One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
-        while task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop():
-            task.cancel()
-            await asyncio.wait([task], timeout=0.1)
+        if task is not None and task.get_loop() is asyncio.get_running_loop():
+            await cancel_tasks(task)
 
     async def _run(self) -> None:
         await asyncio.to_thread(self._backlog.recover)

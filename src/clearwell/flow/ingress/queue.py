@@ -9,6 +9,7 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import Unavailable
+from clearwell.flow.deadlines import cancel_tasks
 from clearwell.flow.ingress.admission import Admitter, BatchResult, JudgeAnswer, describe
 from clearwell.flow.ingress.segmentation import ABOUT_ONE_TEXT
 from clearwell.ports import AdmissionStore, Lease
@@ -92,11 +93,8 @@ class AdmissionQueue:
     async def close(self) -> None:
         """Stop, and leave the rows under way to other processes."""
         leased = self._leased_rows()
-        # One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
         while tasks := [task for task in (*self._tasks(), self._renewing) if task is not None and not task.done()]:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks, timeout=0.1)
+            await cancel_tasks(*tasks)
         for group_id, log_ids in leased.items():
             try:
                 await self._admissions.release(group_id, log_ids, self._lease)
