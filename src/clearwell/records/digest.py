@@ -253,10 +253,6 @@ class Digest:
     report: Metadata = field(default_factory=dict)
     insights: Sequence[Insight] = ()
 
-    @property
-    def ended(self) -> bool:
-        return self.status in (DigestStatus.DONE, DigestStatus.FAILED)
-
     def explanation(self, language: Language = "en") -> str | None:
         """Return the note as a text: the stage, why it waits or failed, or a remark on the result."""
         return None if self.note is None else say_stored(self.note, self.note_params, language)

@@ -52,7 +52,6 @@ from clearwell.text.sentences import split_sentences
 from clearwell.vocabulary import Flag, MemoryState
 
 DUPLICATES, CONTRADICTS, SUPERSEDES, NEAR = "duplicates", "contradicts", "supersedes", "near"
-NOT_VALID = (MemoryState.WITHDRAWN, MemoryState.FORGOTTEN)
 MAX_NEARBY, MIN_SIMILARITY = 5, 0.2
 """How many memories are shown, and the calibrated similarity from which one that says something else is shown."""
 MAX_SENTENCES = 8

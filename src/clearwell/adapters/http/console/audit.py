@@ -5,7 +5,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 from starlette.responses import Response
 
 from clearwell.adapters.http.console.audit_lines import LineWriter
@@ -33,14 +33,6 @@ class EventFilters(Filters):
 
     def to_filter(self) -> AuditFilter:
         return AuditFilter(actor=self.actor, action=self.action, since=start_of(self.since), until=end_of(self.until))
-
-
-class Trail(BaseModel):
-    """Which trail is verified."""
-
-    model_config = ConfigDict(frozen=True)
-
-    installation: bool = False
 
 
 @router.get("/g/{group:path}/audit")

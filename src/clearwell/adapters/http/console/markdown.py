@@ -158,11 +158,6 @@ def _drop_marks(
     return "".join([*kept, text[place:end]])
 
 
-def has_math(html: str) -> bool:
-    """Whether rendered text needs the script that draws mathematics."""
-    return 'class="math' in html
-
-
 def _write_hidden(text: str) -> str:
     """A text with its hidden characters written out, and with the first of many marks on one letter."""
     return _collapse(escape_hidden(text))
