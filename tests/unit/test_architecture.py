@@ -47,3 +47,18 @@ def test_every_named_member_exists() -> None:
 def test_every_package_is_described() -> None:
     packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").is_file()}
     assert [package for package in sorted(packages) if f"`{package}/" not in TEXT] == []
+
+
+def list_unnamed_modules(package: Path) -> list[str]:
+    """The modules and packages in a package that its docstring does not name."""
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    inner = {path.stem for path in package.glob("*.py") if path.stem != "__init__"}
+    inner |= {path.parent.name for path in package.glob("*/__init__.py")}
+    return [name for name in sorted(inner) if f"``{name}``" not in docstring]
+
+
+def test_each_stage_names_its_modules() -> None:
+    packages = [SOURCE / name for name in ("sync", "middleware", "client")]
+    packages += [path.parent for path in sorted((SOURCE / "flow").rglob("__init__.py"))]
+    unnamed = {str(package.relative_to(SOURCE)): list_unnamed_modules(package) for package in packages}
+    assert {package: names for package, names in unnamed.items() if names} == {}
