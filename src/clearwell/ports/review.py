@@ -85,7 +85,8 @@ class MemoryFilter:
 class DecisionTransaction(Protocol):
     """One group's insights, decisions and long-term memory while nobody else decides there.
 
-    Everything is committed when the block of ``DecisionStore.transaction`` ends, and nothing when it raises.
+    Everything is committed when the block of ``DecisionStore.transaction`` ends, and nothing when it raises. Writes are
+    collected and sent with the next read or at the end of the block, so that an error of the store can appear there.
     """
 
     # insights

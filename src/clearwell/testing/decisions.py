@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -59,11 +59,8 @@ class MemoryDecisions:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.events: list[AuditEvent] = []
 
-    def transaction(self, group_id: str) -> AbstractAsyncContextManager[DecisionTransaction]:
-        return self._open_transaction(group_id)
-
     @asynccontextmanager
-    async def _open_transaction(self, group_id: str) -> AsyncIterator[DecisionTransaction]:
+    async def transaction(self, group_id: str) -> AsyncIterator[DecisionTransaction]:
         async with self._locks[group_id]:
             ledger, longterm, tombstones = self._ledger.state(), self._longterm.state(), self._tombstones.state()
             transaction = MemoryDecisionTransaction(

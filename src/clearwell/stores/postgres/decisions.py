@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -65,11 +65,8 @@ class PostgresDecisions(DecisionStore):
         self._clock = clock
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    def transaction(self, group_id: str) -> AbstractAsyncContextManager[DecisionTransaction]:
-        return self._open_transaction(group_id)
-
     @asynccontextmanager
-    async def _open_transaction(self, group_id: str) -> AsyncIterator["PostgresDecisionTransaction"]:
+    async def transaction(self, group_id: str) -> AsyncIterator["PostgresDecisionTransaction"]:
         # The tasks of this process queue here: in the database each would hold a pooled connection while it waits.
         lock = self._locks.setdefault(group_id, asyncio.Lock())
         async with lock, self._database.transaction(Role.REVIEWER, group_id) as runner:
