@@ -268,7 +268,7 @@ class MemoryManager:
         self, log_id: UUID, *, group: str, reason: str | None = None, idempotency_key: CallKey = None
     ) -> CaptureReceipt:
         """Put a refused output into working memory, as a person. Its verdicts stay, with one that names the person."""
-        return await self._override.override(
+        return await self._override.admit_refused(
             group,
             log_id,
             by=self._by,

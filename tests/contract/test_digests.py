@@ -399,7 +399,7 @@ async def test_what_a_person_admitted_is_a_candidate(stores: Stores) -> None:
     later = refused.at + timedelta(minutes=1)
     async with stores.admissions.open("g", []) as batch:
         admitted = replace(refused, state=Admission.ADMITTED, at=later, verdicts=[replace(echo, at=later)])
-        assert await batch.override(admitted, event=event(9))
+        assert await batch.admit_refused(admitted, event=event(9))
     assert await candidates(stores) == [1]
 
 

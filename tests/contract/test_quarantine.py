@@ -173,13 +173,13 @@ async def test_a_refused_row_is_admitted_once_with_its_event(stores: Stores) -> 
     verdicts = [replace(one, at=later) for one in (*settled(1).verdicts, person)]
     admitted = replace(settled(1, vector=unit(1)), at=later, verdicts=verdicts)
     async with stores.admissions.open("g", []) as batch:
-        assert await batch.override(admitted, event=event(1))
+        assert await batch.admit_refused(admitted, event=event(1))
     row = await stores.quarantine.get("g", UUID(int=1))
     assert row is not None
     assert (row.admission, row.settled_at, list(row.verdicts)) == (Admission.ADMITTED, later, verdicts)
     for number in (1, 2, 3):
         async with stores.admissions.open("g", []) as batch:
-            assert not await batch.override(replace(admitted, log_id=UUID(int=number)), event=event(2))
+            assert not await batch.admit_refused(replace(admitted, log_id=UUID(int=number)), event=event(2))
     counts = {(one.check, one.count) for one in await stores.admissions.read_counts("g")}
     assert counts == {("length", 1), ("admission", 1)}
     (entry,) = await stores.admissions.read_admitted("g", since=START, capacity=CAPACITY)

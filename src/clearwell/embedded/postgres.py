@@ -17,7 +17,7 @@ from psycopg import sql
 from clearwell.embedded.folders import socket_folder, sync_folder, translate_write_errors
 from clearwell.embedded.install import postgres_install
 from clearwell.embedded.launch import RunAs, environment, reap
-from clearwell.embedded.processes import ServerProcess, first_of, running_in
+from clearwell.embedded.processes import ServerProcess, find_parent, find_running
 from clearwell.embedded.server import EmbeddedServer, RunningServer
 from clearwell.embedded.superuser import RootMode, ServerPlacement, find_placement, reachable_install
 from clearwell.errors import EmbeddedStoreError
@@ -132,9 +132,9 @@ class EmbeddedPostgres(EmbeddedServer):
 
     def _server_process(self) -> ServerProcess | None:
         """The postmaster. Children that outlive it cannot serve, but may hold the folder for a long time."""
-        family = running_in(self.folder, self.program)
+        family = find_running(self.folder, self.program)
         children = [process for process in family if process.title.startswith("postgres:")]
-        postmaster = first_of(process for process in family if process not in children)
+        postmaster = find_parent(process for process in family if process not in children)
         if postmaster is None:
             for orphan in children:
                 orphan.send(signal.SIGQUIT)

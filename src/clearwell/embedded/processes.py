@@ -21,7 +21,7 @@ class ServerProcess:
     _handle: psutil.Process = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, pid: int) -> ServerProcess | None:
+    def find(cls, pid: int) -> ServerProcess | None:
         """Return the process with this pid, or None if it has ended or belongs to another user."""
         try:
             handle = psutil.Process(pid)
@@ -42,13 +42,13 @@ class ServerProcess:
             self._handle.send_signal(number)
 
 
-def running_in(folder: Path, program: str) -> list[ServerProcess]:
+def find_running(folder: Path, program: str) -> list[ServerProcess]:
     """Return all processes of a server in ``folder``, including its children."""
-    found = (ServerProcess.of(pid) for pid in psutil.pids() if _runs(pid, program, folder))
+    found = (ServerProcess.find(pid) for pid in psutil.pids() if _runs(pid, program, folder))
     return [process for process in found if process is not None]
 
 
-def first_of(family: Iterable[ServerProcess]) -> ServerProcess | None:
+def find_parent(family: Iterable[ServerProcess]) -> ServerProcess | None:
     """Return the process that is not a child of another one."""
     members = list(family)
     pids = {process.pid for process in members}

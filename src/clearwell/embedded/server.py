@@ -23,7 +23,7 @@ from clearwell.embedded.launch import RunAs, launch, reap, reap_ended
 from clearwell.embedded.locks import Lock
 from clearwell.embedded.log_files import open_log, tail
 from clearwell.embedded.polling import poll
-from clearwell.embedded.processes import ServerProcess, first_of, running_in
+from clearwell.embedded.processes import ServerProcess, find_parent, find_running
 from clearwell.errors import EmbeddedStoreError
 
 log = structlog.get_logger(__name__)
@@ -77,7 +77,7 @@ class EmbeddedServer(ABC):
             self._settle()
             self._running = self._attach() or self._start()
             undo.pop_all()
-        self._process = ServerProcess.of(self._running.pid)
+        self._process = ServerProcess.find(self._running.pid)
         self._started_by = os.getpid()
         return self._running
 
@@ -100,7 +100,7 @@ class EmbeddedServer(ABC):
 
     def is_running(self) -> bool:
         """Whether any program runs a server in this folder. Starts nothing."""
-        family = running_in(Path(os.path.realpath(self.folder)), self.program)
+        family = find_running(Path(os.path.realpath(self.folder)), self.program)
         return any(not process.title.startswith("postgres:") for process in family)  # those are its children
 
     def __enter__(self) -> RunningServer:
@@ -145,7 +145,7 @@ class EmbeddedServer(ABC):
         """Return the server that responds at our socket, if it is ready and runs in our folder."""
 
     def _server_process(self) -> ServerProcess | None:
-        return first_of(running_in(self.folder, self.program))
+        return find_parent(find_running(self.folder, self.program))
 
     def _attach(self) -> RunningServer | None:
         """Attach to a server that runs in the folder. Returns None, with lock ``life`` held, if there is none."""

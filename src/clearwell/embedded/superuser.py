@@ -144,8 +144,10 @@ def _home_for(data: DataFolder, user: User) -> Path:
         home = data.postgres.resolve().parent
     elif _make_passable(data.path, user):
         return data.path
+    elif (elsewhere := next(_homes_elsewhere(data, user), None)) is not None:
+        home = elsewhere
     else:
-        home = next(_homes_elsewhere(data, user), None) or _no_home(data, user)
+        raise EmbeddedStoreError("embedded_no_home", path=data.path, user=user.name)
     _link(data, home)
     log.warning("embedded_elsewhere", folder=str(home / "postgres"), link=str(data.postgres), user=user.name)
     return home
@@ -170,10 +172,6 @@ def _homes_elsewhere(data: DataFolder, user: User) -> Iterator[Path]:
         ours = stat.S_ISDIR(found.st_mode) and found.st_uid == 0 and not found.st_mode & 0o022
         if ours and _can_pass(home, user):
             yield home
-
-
-def _no_home(data: DataFolder, user: User) -> Path:
-    raise EmbeddedStoreError("embedded_no_home", path=data.path, user=user.name)
 
 
 def _link(data: DataFolder, home: Path) -> None:

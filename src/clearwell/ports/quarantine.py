@@ -166,7 +166,7 @@ class AdmissionBatch(TombstoneLookup, Protocol):
         """Store the results of rows, with one event for all of them."""
         ...
 
-    async def override(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
+    async def admit_refused(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
         """Admit a refused row and record the event. Returns False if it is not refused.
 
         Of its verdicts only the last one is counted: the others were counted when the row was refused.

@@ -226,10 +226,10 @@ class MemoryQuarantine:
             for one in batch.settled:
                 self._settle(group_id, one)
             self.events += batch.events
-            for one, event in batch.overridden:
-                self._override(group_id, one, event)
+            for one, event in batch.admitted:
+                self._admit_refused(group_id, one, event)
 
-    def _override(self, group_id: str, one: AdmissionResult, event: AuditEvent) -> None:
+    def _admit_refused(self, group_id: str, one: AdmissionResult, event: AuditEvent) -> None:
         row, counted = self._rows[group_id][one.log_id], self._counts.copy()
         row.state = Admission.PENDING
         self._settle(group_id, one)
@@ -354,7 +354,7 @@ class _Batch:
         self.pending = pending
         self.settled: list[AdmissionResult] = []
         self.events: list[AuditEvent] = []
-        self.overridden: list[tuple[AdmissionResult, AuditEvent]] = []
+        self.admitted: list[tuple[AdmissionResult, AuditEvent]] = []
         self._rows = rows
         self._tombstones = tombstones
 
@@ -368,11 +368,11 @@ class _Batch:
         if event is not None:
             self.events.append(event)
 
-    async def override(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
+    async def admit_refused(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
         row = self._rows.get(admitted.log_id)
         if row is None or row.state is not Admission.REFUSED:
             return False
-        self.overridden.append((admitted, event))
+        self.admitted.append((admitted, event))
         return True
 
 

@@ -151,7 +151,7 @@ class Admitter:
             admission=Admission.REFUSED if refused else Admission.ADMITTED, verdicts=verdicts, flags=candidate.flags
         )
 
-    async def override_refusal(self, row: QuarantineRow, verdict: Verdict, event: AuditEvent) -> bool:
+    async def admit_refused(self, row: QuarantineRow, verdict: Verdict, event: AuditEvent) -> bool:
         """Admit a refused row at a person's request, and record the event. Returns False if it is no longer refused.
 
         The row keeps its verdicts and flags. Raises Conflict if its text was rejected or forgotten.
@@ -176,7 +176,7 @@ class Admitter:
                     id=capture.id,
                     tombstone=standing.id,
                 )
-            admitted = await batch.override(settled, event=event)
+            admitted = await batch.admit_refused(settled, event=event)
             if admitted:
                 await self._working.push(self._make_entry(candidate, settled))
         if admitted:
@@ -229,7 +229,7 @@ class Admitter:
             reason="verdict_admission_failed",
             value=failures,
             threshold=self._settings.admission_attempts,
-            params={"problem": describe(error)},
+            params={"problem": name_error(error)},
         )
         now = self._clock.now()
         verdicts = [replace(each, at=now) for each in checks.complete_verdicts([verdict], self._settings)]
@@ -431,8 +431,8 @@ def _add_answer(candidate: Candidate, answer: JudgeAnswer | None) -> Candidate:
     return replace(candidate, judgement=answer)
 
 
-def describe(error: Exception) -> str:
-    """The name of an error. Its text is left out, because it may quote the output."""
+def name_error(error: Exception) -> str:
+    """Return the code of an error, or its type. Its text is left out, because it may quote the output."""
     return error.code if isinstance(error, ClearwellError) else type(error).__name__
 
 

@@ -42,7 +42,7 @@ class RefusalOverride:
         self._idempotency = idempotency
         self._audit_events = audit_events
 
-    async def override(
+    async def admit_refused(
         self, group_id: str, log_id: UUID, *, by: Principal, reason: str | None, request: IdempotencyKey | None
     ) -> CaptureReceipt:
         """Admit a refused output. It keeps its verdicts, and gets one that names the person and the reason.
@@ -58,7 +58,7 @@ class RefusalOverride:
                 raise NotFound("row_not_found", id=log_id, group=group_id)
             _require_refused(row)
             event = self._audit_events.make(AuditAction.ADMIT, f"quarantine {log_id}", group_id, by=by.name)
-            if not await self._admitter.override_refusal(row, _make_verdict(by, reason), event):
+            if not await self._admitter.admit_refused(row, _make_verdict(by, reason), event):
                 raise Conflict("row_admitted", id=log_id)
             return True
 

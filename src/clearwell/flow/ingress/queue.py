@@ -10,7 +10,7 @@ import structlog
 
 from clearwell.errors import Unavailable
 from clearwell.flow.deadlines import cancel_tasks
-from clearwell.flow.ingress.admission import Admitter, BatchResult, JudgeAnswer, describe
+from clearwell.flow.ingress.admission import Admitter, BatchResult, JudgeAnswer, name_error
 from clearwell.flow.ingress.segmentation import ABOUT_ONE_TEXT
 from clearwell.ports import AdmissionStore, Lease
 from clearwell.records import Capture
@@ -136,7 +136,7 @@ class AdmissionQueue:
         if len(log_ids) == 1:
             await self._record_failure(group_id, log_ids[0], error)
             return BatchResult(claimed=frozenset(log_ids))
-        log.warning("admission retried row by row", rows=len(log_ids), reason=describe(error), exc_info=error)
+        log.warning("admission retried row by row", rows=len(log_ids), reason=name_error(error), exc_info=error)
         results: list[BatchResult] = []
         for log_id in log_ids:
             try:
@@ -166,13 +166,13 @@ class AdmissionQueue:
             log.warning("admission left to the sweep", rows=len(log_ids), reason=problem.code)
 
     async def _record_failure(self, group_id: str, log_id: UUID, error: Exception) -> None:
-        log.error("admission failed", log_id=str(log_id), reason=describe(error), exc_info=error)
+        log.error("admission failed", log_id=str(log_id), reason=name_error(error), exc_info=error)
         try:
             await self._admitter.record_failure(group_id, log_id, error)
         except Unavailable as problem:
             log.warning("admission left to the sweep", rows=1, reason=problem.code)
         except Exception as problem:
-            log.warning("admission left to the sweep", rows=1, reason=describe(problem), exc_info=problem)
+            log.warning("admission left to the sweep", rows=1, reason=name_error(problem), exc_info=problem)
 
     def _start_judging(self, capture: Capture, future: Waiting) -> None:
         task = asyncio.create_task(self._judge(capture, future), name="judge")
@@ -204,7 +204,7 @@ class AdmissionQueue:
                 except Unavailable as error:
                     log.warning("leases not renewed", rows=len(log_ids), reason=error.code)
                 except Exception as error:
-                    log.warning("leases not renewed", rows=len(log_ids), reason=describe(error), exc_info=error)
+                    log.warning("leases not renewed", rows=len(log_ids), reason=name_error(error), exc_info=error)
 
     def _leased_rows(self) -> dict[str, list[UUID]]:
         """The rows that this process may have leased, by group."""

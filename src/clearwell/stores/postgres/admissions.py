@@ -244,7 +244,7 @@ class PostgresAdmissionBatch:
         counts = [*self._count_verdicts(settled), *self._count_settled(settled)]
         await self._transaction.run([*statements, *counts, *self._note_group(settled)])
 
-    async def override(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
+    async def admit_refused(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
         keys = {"group_id": self._group_id, "log_id": admitted.log_id}
         (changed,) = await self._transaction.run([(query("requeue"), {**keys, "now": admitted.at})])
         if not changed[0]["rowcount"]:

@@ -40,7 +40,7 @@ class Role(StrEnum):
 
 
 @contextmanager
-def translated_errors() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Translate the driver's connection errors into DatabaseUnavailable."""
     try:
         yield
@@ -49,7 +49,7 @@ def translated_errors() -> Iterator[None]:
 
 
 @contextmanager
-def refused_rights() -> Iterator[None]:
+def translate_refused_rights() -> Iterator[None]:
     """Translate "permission denied" at start-up into SchemaError: the login lacks a right that it needs."""
     try:
         yield
@@ -107,7 +107,7 @@ class Database:
         ``entry`` names the statement that enters the role and the group, and may also set how to plan.
         """
         before = [] if role is None else [(query(entry), {"role": role, "group_id": group_id or ""})]
-        with translated_errors():
+        with translate_errors():
             # Not as a context: that would commit, and the runner has ended its transaction itself.
             connection = await self._pool.getconn()
             try:
@@ -119,7 +119,7 @@ class Database:
     @asynccontextmanager
     async def transaction(self, role: Role, group_id: str) -> AsyncIterator[StatementRunner]:
         """Open a transaction of several steps in one role and one group."""
-        with translated_errors():
+        with translate_errors():
             async with self._pool.connection() as connection, connection.transaction():
                 params = {"role": role, "group_id": group_id, "milliseconds": self._idle}
                 await connection.runner.run([(query("enter_transaction"), params)])
@@ -128,7 +128,7 @@ class Database:
     @asynccontextmanager
     async def snapshot(self, role: Role, group_id: str) -> AsyncIterator[StatementRunner]:
         """Open a transaction that reads one group as it is at this moment, whatever is committed meanwhile."""
-        with translated_errors():
+        with translate_errors():
             async with self._pool.connection() as connection:
                 await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
                 await connection.set_read_only(True)
@@ -192,7 +192,7 @@ async def open_database(
         open=False,
         name="clearwell",
     )
-    with translated_errors(), refused_rights():
+    with translate_errors(), translate_refused_rights():
         await _prove_reachable(url, connect_seconds)
         await pool.open(wait=pool_min > 0, timeout=connect_seconds)
     return Database(pool, url=owner_url or url, signer=signer, idle_seconds=IDLE_FACTOR * statement_seconds)

@@ -21,7 +21,7 @@ from clearwell.errors import Unavailable
 from clearwell.ports import Clock, SearchQuery
 from clearwell.records import IndexChanges
 from clearwell.stores.postgres.connection import SqlStatement
-from clearwell.stores.postgres.database import Database, Role, first_line, translated_errors
+from clearwell.stores.postgres.database import Database, Role, first_line, translate_errors
 from clearwell.stores.postgres.queries import query
 
 MAX_DIMENSIONS: Final = 4000
@@ -135,7 +135,7 @@ class GroupIndexBuilder:
 
         The connection is None if the login does not own the table, or while another process builds.
         """
-        with translated_errors():
+        with translate_errors():
             connection = await psycopg.AsyncConnection.connect(
                 self._database.url, autocommit=True, row_factory=dict_row
             )

@@ -16,7 +16,7 @@ from psycopg.rows import DictRow, dict_row
 
 from clearwell.records import Admission, Reembedding
 from clearwell.stores.postgres.connection import Params
-from clearwell.stores.postgres.database import Role, refused_rights, translated_errors
+from clearwell.stores.postgres.database import Role, translate_errors, translate_refused_rights
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.reembeddings import reembedding_of
 from clearwell.stores.postgres.schema import migrations
@@ -250,7 +250,7 @@ class Overview:
 async def open_overview(url: str, *, connect_seconds: float, statement_seconds: float) -> AsyncIterator[Overview]:
     """Open a read-only transaction and yield the overview."""
     seconds = max(2, int(connect_seconds))
-    with translated_errors(), refused_rights():
+    with translate_errors(), translate_refused_rights():
         async with await psycopg.AsyncConnection.connect(
             url, row_factory=dict_row, connect_timeout=seconds
         ) as connection:

@@ -13,7 +13,7 @@ import psycopg
 import structlog
 
 from clearwell.errors import SchemaError
-from clearwell.stores.postgres.database import first_line, refused_rights, translated_errors
+from clearwell.stores.postgres.database import first_line, translate_errors, translate_refused_rights
 from clearwell.stores.postgres.queries import query
 
 log = structlog.get_logger(__name__)
@@ -48,7 +48,7 @@ def migrations() -> list[Migration]:
 
 async def migrate(url: str, *, up_to: int | None = None) -> list[Migration]:
     """Apply the missing migrations and return them."""
-    with translated_errors(), refused_rights():
+    with translate_errors(), translate_refused_rights():
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             _require_server(connection)
             await connection.execute(query("lock_schema"), {"lock": LOCK})
@@ -60,7 +60,7 @@ async def migrate(url: str, *, up_to: int | None = None) -> list[Migration]:
 
 async def require_schema(url: str) -> None:
     """Raise SchemaError if the schema is older or newer than this program expects, or was changed."""
-    with translated_errors(), refused_rights():
+    with translate_errors(), translate_refused_rights():
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             _require_server(connection)
             await connection.execute(query("enter_to_read_schema"))

@@ -94,7 +94,7 @@ def open_client(url: str, *, pool_max: int, timeout_seconds: float) -> TimedClie
 
 
 @contextmanager
-def translated_errors(keys: str = "", group_id: str = "") -> Iterator[None]:
+def translate_errors(keys: str = "", group_id: str = "") -> Iterator[None]:
     """Translate the driver's errors. With a key prefix and a group, the error names a key of the wrong type."""
     try:
         yield

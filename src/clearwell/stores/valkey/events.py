@@ -10,7 +10,7 @@ import structlog
 
 from clearwell.ports.events import BEGINNING, EventPage, EventStore
 from clearwell.records import Event, EventType
-from clearwell.stores.valkey.client import ScriptCall, TimedClient, script, translated_errors
+from clearwell.stores.valkey.client import ScriptCall, TimedClient, script, translate_errors
 from clearwell.stores.valkey.entries import from_ms, to_ms
 
 log = structlog.get_logger(__name__)
@@ -38,17 +38,17 @@ class ValkeyEvents(EventStore):
         calls: list[ScriptCall] = [
             (KEYS + group_id, [self._length, self._keep_ms, *texts]) for group_id, texts in by_group.items()
         ]
-        with translated_errors():
+        with translate_errors():
             await self._client.run_on_keys(self._append, calls)
 
     async def find_last(self, group_id: str) -> str:
-        with translated_errors():
+        with translate_errors():
             newest: Any = await self._client.xrevrange(KEYS + group_id, count=1)
         return str(newest[0][0], "utf-8") if newest else BEGINNING
 
     async def read(self, group_id: str, *, after: str, limit: int) -> EventPage | None:
         # The range begins with the event itself, which proves that nothing after it was trimmed or lost.
-        with translated_errors():
+        with translate_errors():
             if after == BEGINNING:
                 return await self._read_from_beginning(group_id, limit)
             found: Any = await self._client.xrange(KEYS + group_id, min=after, count=limit + 1)
@@ -65,11 +65,11 @@ class ValkeyEvents(EventStore):
         return _make_page(group_id, found, BEGINNING) if is_complete else None
 
     async def count(self, group_id: str) -> int:
-        with translated_errors():
+        with translate_errors():
             return int(await self._client.xlen(KEYS + group_id))
 
     async def delete(self, group_id: str) -> None:
-        with translated_errors():
+        with translate_errors():
             await self._client.delete(KEYS + group_id)
 
 

@@ -7,7 +7,7 @@ import redis.asyncio as redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from clearwell.stores.valkey.client import translated_errors
+from clearwell.stores.valkey.client import translate_errors
 from clearwell.stores.valkey.working import KEYS
 
 
@@ -33,7 +33,7 @@ async def working_facts(url: str, *, timeout_seconds: float) -> WorkingFacts:
         retry=Retry(NoBackoff(), 1),
         decode_responses=True,
     )
-    with translated_errors():
+    with translate_errors():
         async with client:
             info = await client.info()
             names = [str(name) async for name in client.scan_iter(KEYS + "*", count=500, _type="LIST")]

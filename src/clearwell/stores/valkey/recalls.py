@@ -7,7 +7,7 @@ from typing import cast
 from uuid import UUID
 
 from clearwell.ports import Clock, Recall, Recalls, RecallStore
-from clearwell.stores.valkey.client import ScriptCall, TimedClient, script, translated_errors
+from clearwell.stores.valkey.client import ScriptCall, TimedClient, script, translate_errors
 from clearwell.stores.valkey.entries import from_ms, to_ms
 
 KEYS = "recalled:"
@@ -31,7 +31,7 @@ class ValkeyRecalls(RecallStore):
             if ids
         ]
         if calls:
-            with translated_errors():
+            with translate_errors():
                 await self._client.run_on_keys(self._record, calls)
 
     async def count(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> int:
@@ -40,25 +40,25 @@ class ValkeyRecalls(RecallStore):
     async def forget(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> None:
         gone = await self._find_members(group_id, ids, agents)
         if gone:
-            with translated_errors():
+            with translate_errors():
                 await self._client.zrem(KEYS + group_id, *gone)
 
     async def _find_members(self, group_id: str, ids: Sequence[UUID], agents: Sequence[str]) -> list[bytes]:
         named, recalled = set(agents), {str(one) for one in ids}
-        with translated_errors():
+        with translate_errors():
             members = await self._client.zrange(KEYS + group_id, 0, -1)
         return [one for one in members if isinstance(one, bytes) and _is_of(str(one, "utf-8"), recalled, named)]
 
     async def find_recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         since = to_ms(self._clock.now() - self._remember)
-        with translated_errors():
+        with translate_errors():
             members = await self._client.zrangebyscore(KEYS + group_id, f"({since}", "+inf")
         found = (str(member, "utf-8").partition(" ") for member in members if isinstance(member, bytes))
         return frozenset(UUID(one) for one, _, given_to in found if given_to in (ANYBODY, agent_id or ANYBODY))
 
     async def find_recalled_since(self, moment: datetime) -> Mapping[str, Sequence[Recall]]:
         found: dict[str, Sequence[Recall]] = {}
-        with translated_errors():
+        with translate_errors():
             async for key in self._client.scan_iter(KEYS + "*"):
                 answer = await self._client.zrangebyscore(key, f"({to_ms(moment)}", "+inf", withscores=True)
                 if members := cast(list[tuple[bytes, float]], answer):

@@ -9,7 +9,7 @@ from redis.exceptions import ResponseError
 
 from clearwell.ports import Clock, WorkingStore
 from clearwell.records import WorkingCapacity, WorkingEntry
-from clearwell.stores.valkey.client import is_wrong_type, script, translated_errors
+from clearwell.stores.valkey.client import is_wrong_type, script, translate_errors
 from clearwell.stores.valkey.entries import HEAD_BYTES, encode, head, known_entries, read_element, to_ms
 from clearwell.stores.valkey.pauses import ValkeyPauses
 
@@ -42,14 +42,14 @@ class ValkeyWorkingStore(WorkingStore):
             return
         lives = to_ms(entry.expires_at) - to_ms(self._clock.now())
         element = encode(entry, max_bytes=self._content_bytes)
-        with translated_errors(KEYS, entry.group_id):
+        with translate_errors(KEYS, entry.group_id):
             await self._push(
                 keys=[KEYS + entry.group_id],
                 args=[element, head(entry.id), self._capacity.size, lives, self._capacity.agent_size],
             )
 
     async def entries(self, group_id: str) -> list[WorkingEntry]:
-        with translated_errors():
+        with translate_errors():
             found = await self._read(group_id)
         now, entries = self._clock.now(), [entry for entry in found if entry is not None]
         self._note_damage(group_id, len(found) - len(entries))
@@ -98,7 +98,7 @@ class ValkeyWorkingStore(WorkingStore):
             log.warning("unreadable elements in working memory", elements=unreadable)
 
     async def remove(self, group_id: str, entry_id: UUID) -> bool:
-        with translated_errors(KEYS, group_id):
+        with translate_errors(KEYS, group_id):
             return bool(await self._remove(keys=[KEYS + group_id], args=[head(entry_id)]))
 
     async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:
@@ -107,12 +107,12 @@ class ValkeyWorkingStore(WorkingStore):
         live = self._capacity.choose(live)
         lives = max((to_ms(entry.expires_at) - to_ms(now) for entry in live if entry.expires_at is not None), default=0)
         elements = [encode(entry, max_bytes=self._content_bytes) for entry in live]
-        with translated_errors():
+        with translate_errors():
             await self._replace(keys=[KEYS + group_id], args=[lives, *elements])
         self._damaged.discard(group_id)
 
     async def find_loss(self) -> str | None:
-        with translated_errors():
+        with translate_errors():
             run = str((await self._client.info("server"))["run_id"])
             if await self._client.get(SEEN) == run.encode():
                 return None
@@ -121,13 +121,13 @@ class ValkeyWorkingStore(WorkingStore):
         return run
 
     async def note_rebuilt(self, run: str) -> None:
-        with translated_errors():
+        with translate_errors():
             # A server that was emptied meanwhile has lost the mark, too.
             await self._client.set(SEEN, run, xx=True)
 
     async def cleanup(self, group_id: str | None = None) -> int:
         now = to_ms(self._clock.now())
-        with translated_errors():
+        with translate_errors():
             groups = [group_id] if group_id is not None else await self._list_groups()
             return sum([int(await self._cleanup(keys=[KEYS + group], args=[now])) for group in groups])
 
@@ -137,7 +137,7 @@ class ValkeyWorkingStore(WorkingStore):
         return sorted(groups - await self._pauses.find_paused(groups))
 
     async def ping(self) -> None:
-        with translated_errors():
+        with translate_errors():
             await self._client.ping()
 
     async def close(self) -> None:
