@@ -127,7 +127,7 @@ async def test_sources_are_united_once_and_separated_again(stores: Stores) -> No
         assert (await transaction.find_insights([first.id]))[first.id].sources == first.sources
 
 
-async def test_what_was_judged_is_digested_no_more_until_it_is_freed(stores: Stores) -> None:
+async def test_decided_outputs_are_candidates_again_once_their_decision_is_cleared(stores: Stores) -> None:
     await keep(stores, 1, 2)
     await settle(stores, settled(1), settled(2))
     async with stores.decisions.transaction("g") as transaction:

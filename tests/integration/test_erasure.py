@@ -386,7 +386,7 @@ async def test_outputs_that_come_after_the_preview_are_forgotten_with_it(
 
 
 async def test_a_sender_cannot_put_off_a_forget(clearwell: Clearwell, settings: Settings) -> None:
-    memory, stop = memory_of(clearwell), asyncio.Event()
+    memory, stop, sent = memory_of(clearwell), asyncio.Event(), asyncio.Queue[int]()
     old = [f"Pump {number} of the hall in Bergen was replaced by the supplier on the third of May." for number in "123"]
     for text in old:
         await memory.capture(said(text, session_id="s2", agent_id="clerk"), wait=True)
@@ -398,13 +398,21 @@ async def test_a_sender_cannot_put_off_a_forget(clearwell: Clearwell, settings: 
             number += 1
             text = (SECRET, f"Note {number}: {SECRET}", old[number % 3], f"{KEPT} Number {number}.")[number % 4]
             await memory.capture(said(text, session_id="s1" if number % 3 else "s5"), wait=number % 2 == 0)
+            sent.put_nowait(number)
             await asyncio.sleep(0.005)
 
+    async def wait_until_sent(more: int) -> None:
+        while not sent.empty():
+            sent.get_nowait()
+        async with asyncio.timeout(60):
+            for _ in range(more):
+                await sent.get()
+
     sender = asyncio.create_task(send())
-    await asyncio.sleep(0.5)
     try:
+        await wait_until_sent(20)
         plan = await memory.preview_forget(ForgetSelector(subject="Zyrianova"), group="g")
-        await asyncio.sleep(0.5)
+        await wait_until_sent(20)
         receipt = await memory.forget(ForgetSelector(subject="Zyrianova"), group="g", token=plan.token)
     finally:
         stop.set()

@@ -497,7 +497,7 @@ def test_a_schedule_that_cannot_be_read_is_refused_at_start(settings: dict[str, 
     assert Settings(digest_cron="").digest_cron == ""
 
 
-async def test_rows_that_wait_for_the_filter_are_not_called_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_digest_counts_the_outputs_that_wait_for_admission(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clearwell.flow.digest.material.LOOK_SECONDS", 0)
     embedder = FailingEmbedder()
     path = Path(embedder=embedder)

@@ -40,7 +40,7 @@ async def test_insights_are_merged_snoozed_and_rejected() -> None:
     assert await state(path, third) is InsightState.REJECTED
 
 
-async def test_what_is_asked_for_twice_or_at_length_is_refused_in_words_that_fit() -> None:
+async def test_a_snooze_with_two_dates_and_a_long_reason_are_refused() -> None:
     path = Path()
     review, one = path.memory.review, await offered(path, LONG)
     with pytest.raises(InvalidInput, match="until and days cannot be combined"):
@@ -49,7 +49,7 @@ async def test_what_is_asked_for_twice_or_at_length_is_refused_in_words_that_fit
         await review.acting_as(PERSON).reject(one, group="g", reason="x" * 5000)
 
 
-def test_an_action_that_is_none_is_told_those_that_there_are() -> None:
+def test_an_unknown_action_is_refused_with_the_list_of_actions() -> None:
     problem = read_decision({"id": str(UUID(int=1)), "action": "retract"})
     assert isinstance(problem, InvalidInput)
     assert "promote, reject, merge, snooze or undo" in problem.text("en")

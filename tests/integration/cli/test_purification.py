@@ -113,7 +113,7 @@ async def test_an_order_to_the_machine_would_be_refused(program: Program) -> Non
     assert "gives an instruction to the model that reads it: it tells the model to ignore earlier instructions" in told
 
 
-async def test_a_refused_output_is_put_through_the_filter_again(program: Program, clearwell: Clearwell) -> None:
+async def test_a_refused_output_runs_through_the_ingress_pipeline_again(program: Program, clearwell: Clearwell) -> None:
     strict = clearwell.settings.model_copy(update={"min_width": 500})
     async with opened(strict, clearwell.embedder) as other:
         refused = str((await other.memory.acting_as(PERSON).capture(said(), wait=True)).id)

@@ -66,13 +66,16 @@ def test_a_second_one_attaches_and_leaves_the_servers_to_the_first(bundled: Prog
 
 
 def test_other_commands_use_the_servers_that_run(bundled: Program, serving: Serving) -> None:
-    seen = bundled.but(CLEARWELL_PORT="1").good("status", "--json").json
+    elsewhere = bundled.but(CLEARWELL_PORT="1")
+    memories = elsewhere.good("status", "--json").json["counts"]["memories"]
+    elsewhere.good("ingest", "-g", "board", "The harbour office in Lindau opens at seven in the morning.")
+    seen = elsewhere.good("status", "--json").json
     assert seen["api"] == {"url": serving.url, "answers": True}, "a server is found on whatever port it was started"
-    assert f"The API responds at {serving.url}" in bundled.but(CLEARWELL_PORT="1").run("doctor").out
+    assert f"The API responds at {serving.url}" in elsewhere.run("doctor").out
     assert seen["database"]["running"]
     assert seen["working_memory"]["running"]
     assert seen["counts"]["quarantine"]["pending"] == 0
-    assert seen["counts"]["memories"] >= 0
+    assert seen["counts"]["memories"] == memories + 1
     told = bundled.good("data")
     assert "stop `clearwell serve` first" in told.out
     assert f"rm -r -- '{bundled.folder / 'data'}'" in told.out
