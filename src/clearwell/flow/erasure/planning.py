@@ -77,7 +77,8 @@ class ErasurePlanner:
         decisions = await self._erasure.decisions(group_id)
         found.decisions = {one.id for one in decisions if selector.everything or _touches(one, found, subject)}
         plan = await self._complete(group_id, selector, subject, insights, found)
-        # Once more, as the last thing: what arrived while the plan was made has been settled, perhaps with its text.
+        # Search once more at the end: outputs that arrived while the plan was made have been settled by now, and may
+        # contain the text.
         await self._find_later(group_id, selector, subject, found)
         plan = replace(plan, later=_sorted(found.later))
         return await self._add_assigned(group_id, plan, found, groups)

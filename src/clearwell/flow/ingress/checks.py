@@ -52,7 +52,7 @@ GroupCheck = Callable[[Candidate, Known, StatementComparison, Settings], Verdict
 
 
 def check_node_type(capture: Capture, settings: Settings) -> Verdict | None:
-    """A verdict for a type of node whose output never enters working memory."""
+    """Return a verdict if outputs of this type of node never enter working memory."""
     if policy_of(capture.node_type, settings).admit:
         return None
     params = {"node_type": capture.node_type}
@@ -60,7 +60,7 @@ def check_node_type(capture: Capture, settings: Settings) -> Verdict | None:
 
 
 def check_emptied(capture: Capture, settings: Settings) -> Verdict | None:
-    """A verdict for an output without a text, as of one that was forgotten. No setting turns it off."""
+    """Return a verdict if the output has no text, as after a forget. No setting turns this check off."""
     if capture.content.strip():
         return None
     threshold = max(settings.min_width, 1)
@@ -125,7 +125,7 @@ def check_instruction(candidate: Candidate, settings: Settings) -> Verdict:
 
 
 def check_substance(candidate: Candidate, settings: Settings) -> Verdict:
-    """An output without a claim or a decision tells nothing that could be remembered."""
+    """Check that the output has a claim or a decision. Without one it contains nothing to remember."""
     kinds = Counter(one.kind for one in candidate.segments)
     statements = sum(kinds[kind] for kind in STATEMENT_KINDS)
     if statements:

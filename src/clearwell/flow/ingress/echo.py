@@ -56,13 +56,16 @@ class OwnText:
 
 
 def find_fenced_ids(text: str) -> tuple[UUID, ...]:
-    """The ids of all fences, true or made up."""
+    """Return the ids that fences name, whether or not their content is that memory."""
     found = (_id(fence) for fence in FENCE.finditer(text))
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 def remove_fences(text: str, memories: Mapping[UUID, str]) -> OwnText:
-    """The text without the fences that hold what they say they hold. Anything else between fences is its own words."""
+    """Return the text without the fences whose content is the memory that they name.
+
+    The content of any other fence counts as the agent's own words.
+    """
     cited: list[UUID] = []
     quoted: list[tuple[int, int]] = []
 

@@ -17,7 +17,10 @@ DECIDE: Final = (
 
 
 def fingerprint(settings: Settings) -> str:
-    """The same for processes that decide alike. Keys are not in it, only whether there is one."""
+    """Return a hash of the settings that is equal in processes that decide alike.
+
+    Of an API key it only covers whether it is set.
+    """
     chosen = settings.model_dump(mode="json", include=set(DECIDE))
     chosen["keys"] = [settings.judge_api_key is not None, settings.embedding_api_key is not None]
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:32]

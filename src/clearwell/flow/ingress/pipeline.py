@@ -98,7 +98,10 @@ class IngressPipeline:
         return replace(candidate, vector=whole, statements=statements, compared=compared)
 
     async def _remove_fences(self, candidate: Candidate) -> Candidate:
-        """Without the memories that stand between fences. A fence that holds something else is made up."""
+        """Return the candidate without the memories that its text quotes between fences.
+
+        A fence whose content is not the memory that it names was made up, and stays in the text.
+        """
         capture = candidate.capture
         own = await self._known_texts.remove_fences(
             capture.group_id, capture.id, capture.content, agent_id=capture.agent_id

@@ -54,14 +54,15 @@ class PromotionCompleter:
     async def _complete(self, waiting: WaitingPromotion) -> bool:
         promotion = await self._decisions.read_waiting(waiting)
         if promotion is None:
-            # No decision for it is in force, or it is complete: whoever queued it, nothing is written.
+            # No decision on it is in force, or it is already complete. Nothing is written, whoever queued it.
             await self._decisions.postpone_waiting(waiting, problem=UNDECIDED)
             return False
         content = promotion.text.content
         value_hashes = await self._hasher.hash_promotable_values(waiting.group_id, content)
         refusing, _ = await self._tombstones.look_up(waiting.group_id, value_hashes)
         if refusing is not None:
-            # Rejected in the meantime. The decision goes on waiting, so that people can see it, undo it or lift that.
+            # The text was rejected in the meantime. The promotion keeps waiting, so that people can see it, and undo
+            # the decision or lift the tombstone.
             await self._decisions.postpone_waiting(waiting, problem=TOMBSTONED)
             return False
         chunks = await self._chunker.split(content)

@@ -59,10 +59,12 @@ class QueryMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What speaks for an answer of working memory: the weights, and the relevance of their sum.
+    """The fitted model that rates how well working memory answers a query.
 
-    ``alone`` is how much an entry itself has to say, ``near`` how much next to a neighbour that says so much and is
-    alike, and ``likeness`` the cosine of two neighbours that are, counted as the vector of a match.
+    ``words``, ``vector`` and ``names`` are the weights of a match, and ``curve`` maps the weighted sum to a relevance.
+    The relevance of one entry is limited by the weighted sum of its own words and vector. There is no limit if that sum
+    is at least ``alone``, or if it is at least ``near`` and a similar neighbour reaches ``alone``. Neighbours are
+    similar from the cosine ``likeness`` on, which has the scale of ``QueryMatch.vector``.
     """
 
     words: float

@@ -53,13 +53,13 @@ from clearwell.vocabulary import Flag, MemoryState
 
 DUPLICATES, CONTRADICTS, SUPERSEDES, NEAR = "duplicates", "contradicts", "supersedes", "near"
 MAX_NEARBY, MIN_SIMILARITY = 5, 0.2
-"""How many memories are shown, and the calibrated similarity from which one that says something else is shown."""
+"""At most so many memories are shown. One that says something else needs at least this calibrated similarity."""
 MAX_SENTENCES = 8
 _WEIGHT = {Relation.CONFLICT: 2, Relation.SAME: 1, Relation.DIFFERENT: 0}
 
 EQUAL, INSERT, DELETE = "equal", "insert", "delete"
 MAX_DIFF_WORDS = 3000
-"""Beyond this the texts are shown as one replaced by the other: no reader follows such a diff."""
+"""If a text has more words, the diff shows it as replaced as a whole, because no reader can follow so many changes."""
 _RUN = re.compile(r"\s+|[^\W_]+|_+|[^\w\s]")
 
 

@@ -87,7 +87,7 @@ class ValueRejection:
         )
         value_hash, vector, model = prepared.value_hash, prepared.vector, prepared.model
         while not await transaction.insert_tombstone(tombstone, value_hash, embedding=vector, model=model):
-            # The tombstone that was in the way may have been lifted since: then it is added after all.
+            # The tombstone that prevented the insert may have been lifted in the meantime. Then insert again.
             if in_force := (await transaction.find_tombstones([value_hash])).get(value_hash):
                 return StandingTombstone(id=in_force.id, is_new=False)
         return StandingTombstone(id=tombstone.id, is_new=True)

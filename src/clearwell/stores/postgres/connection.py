@@ -146,7 +146,7 @@ class PooledConnection(AsyncConnection[DictRow]):
     """How long one statement may take before the connection is closed. The pool sets this, too."""
 
     async def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
-        """Wait for the server, but not for ever: one that was cut off without a word would keep its connections."""
+        """Wait for the server for a limited time. A server that is lost silently would otherwise block connections."""
         bounded = gen if self.answer_seconds is None else self._bound(gen, self.answer_seconds)
         return await super().wait(bounded, *args, **options)
 
