@@ -268,3 +268,23 @@ async def test_the_open_insight_stays_in_view_on_a_phone(console: Console) -> No
         await expect(page.locator(".insight-list .current")).to_have_count(1)
         await expect(page.locator(".dossier > .statement")).to_be_in_viewport()
         assert await page.evaluate("[scrollY, document.querySelector('.insight-list').scrollTop > 0]") == [0, True]
+
+
+async def test_typing_into_the_group_switcher_decides_nothing(console: Console) -> None:
+    group, _ = await put_insights(console, 2)
+    async with console.open(f"/g/{group}/review") as page:
+        await expect(page.locator(".dossier > .statement")).to_have_text(TOPICS[0])
+        await page.locator(".switcher > summary").click()
+        search = page.get_by_role("searchbox", name="Find a group")
+        await expect(search).to_be_focused()
+        await page.keyboard.type("per")
+        await expect(search).to_have_value("per")
+        await page.locator(".switcher > summary").focus()
+        await page.keyboard.press("p")
+        await page.keyboard.press("e")
+        await expect(page.locator("dialog[open]")).to_have_count(0)
+        await page.keyboard.press("Escape")
+        await page.locator(".switcher > summary").click()
+        await expect(search).to_be_focused()
+        await expect(page.locator(".dossier > .statement")).to_have_text(TOPICS[0])
+    assert await count_pending(console, group) == 2

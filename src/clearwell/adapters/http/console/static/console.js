@@ -170,9 +170,9 @@
     event.target.form.requestSubmit();
   });
 
-  /* A form that is unfolded has the focus in its first field. */
+  /* A form or panel that is unfolded has the focus in its first field. */
   document.addEventListener("toggle", (event) => {
-    if (!event.target.open || !event.target.matches(".forms > details")) return;
+    if (!event.target.open || !event.target.matches(".forms > details, details[data-closes]")) return;
     event.target.querySelector("textarea, input:not([type=hidden]), select")?.focus();
   }, true);
 

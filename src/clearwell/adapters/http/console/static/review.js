@@ -2,6 +2,7 @@
 /* The keys of the review inbox, what is selected or half written, and where the reader stopped. Every key presses a button
    of the page. What is selected and half written is kept for this tab, so that a reload loses neither. */
 (() => {
+  const LAYERS = "dialog[open], details[data-closes][open], #menu.open"; // while one lies upon the page, no key decides
   const selected = new Set();
   const running = new Set(); // requests that change the inbox, which no key may overtake
   let searched = false;
@@ -18,8 +19,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return event.target.closest("dialog[open] form")?.requestSubmit();
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    const dialog = document.querySelector("dialog[open]");
-    if (dialog) return;
+    if (document.querySelector(LAYERS)) return;
     if (event.key === "z" && undo()) return event.preventDefault();
     const target = findTarget(event.key);
     if (!target) return showHint(event.key);
