@@ -14,7 +14,7 @@ from clearwell.text.page_text import find_page_lines, find_tool_output
 from clearwell.text.sentences import cut_at_sentence, find_sentences, strip_span
 from clearwell.vocabulary import SegmentKind
 
-SEGMENTER_VERSION: Final = 3
+SEGMENTER_VERSION: Final = 4
 """Increased whenever the same output would be split or classified differently."""
 CUT: Final = "…"
 """The end of a headline that was truncated."""
