@@ -69,6 +69,11 @@ class Flag(StrEnum):
     SINGLE_AUTHOR = "single_author"
 
 
+FLAGS_OF_OUTPUTS: Final = frozenset({Flag.SELF_CONSISTENCY_NOT_CHECKED, Flag.CONFLICT, Flag.CONTRADICTION})
+"""Flags of a whole output that say nothing of an insight, which rests on a statement of it. What contradicts the
+statement is found by the digest and by the comparison with memory."""
+
+
 class SegmentKind(StrEnum):
     """What a segment of an output is. Claims and decisions are statements; everything else is not."""
 

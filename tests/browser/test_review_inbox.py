@@ -248,7 +248,7 @@ async def test_a_key_that_does_nothing_says_what_to_do(console: Console) -> None
     async with console.open(f"/g/{group}/review") as page:
         message = page.locator("#message")
         await page.keyboard.press("p")
-        await expect(message).to_contain_text("Choose a side with 1 / 2, or edit the text with e.")
+        await expect(message).to_contain_text("Choose a side with 1 / 2, keep both with b, or edit the text with e.")
         await page.keyboard.press("z")
         await expect(message).to_contain_text("There is no decision of yours to undo.")
         await expect(page.locator("[data-toast]")).to_have_count(1)

@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 from clearwell.records import NewCapture
 from tests.browser.conftest import Console
 from tests.browser.test_review import said, set_sides
+from tests.browser.test_review_inbox import put_sides
 from tests.insights import put_insight
 
 ROOM = """one => {
@@ -191,3 +192,31 @@ async def set_contradictions(console: Console, insight: UUID, memories: list[UUI
     ]
     async with await psycopg.AsyncConnection.connect(url) as owner:
         await owner.execute("UPDATE insights SET contradictions = %s WHERE id = %s", (Jsonb(value), insight))
+
+
+async def test_sides_that_are_both_right_are_kept_together(console: Console) -> None:
+    group = f"relations-{uuid4()}"
+    await put_sides(console, group)
+    async with console.open(f"/g/{group}/review") as page:
+        await page.keyboard.press("?")
+        await expect(page.locator("#keys-help")).to_contain_text("both sides are right: promote both")
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("button", name="Both are right: keep both")).to_be_visible()
+        await page.keyboard.press("b")
+        await expect(page.get_by_role("heading", name="All done")).to_be_visible()
+    (memory,) = await console.memory.review.memories(group=group)
+    text = memory.promotion.promotion.text
+    assert ("third of March" in text.content, "tenth of March" in text.content) == (True, True)
+    assert "contradiction" in text.flags
+
+
+async def test_a_conflict_of_another_sentence_of_the_output_is_not_shown(console: Console) -> None:
+    group = f"relations-{uuid4()}"
+    await console.memory.promote(KEPT, group=group)
+    row = await console.memory.capture(said(group, f"{CHANGED} {STOCK}"), wait=True)
+    insight = await put_insight(console.clearwell, group, STOCK, [row.id])
+    shown = await console.memory.review.insight(insight, group=group)
+    assert ("conflict" in shown.insight.sources[0].flags, "conflict" in shown.flags) == (True, False)
+    async with console.open(f"/g/{group}/review") as page:
+        await expect(page.locator(".dossier > .statement")).to_have_text(STOCK)
+        await expect(page.locator(".remarks")).not_to_contain_text("contradicts")

@@ -88,7 +88,8 @@ async def test_everything_stands_beside_an_insight(module_api: Api, http: httpx.
     assert shown["nearby"][0]["relation"] == "supersedes"
     assert [one["id"] for one in shown["supersedes"]] == [known["id"]]
     assert {"op": "insert", "text": " not"} in shown["nearby"][0]["diff"]
-    assert {"single_author", "conflict"} <= set(shown["flags"])
+    assert "single_author" in shown["flags"]
+    assert "conflict" not in shown["flags"], "of the whole output; the memory near it says what contradicts"
     listed = (await http.get("/api/v1/insights", params={"group_id": group, "state": "pending"})).json()
     assert [one["id"] for one in listed["insights"]] == [str(insight)]
     assert (await http.get("/api/v1/insights", params={"group_id": group, "state": "promoted"})).json()[

@@ -49,7 +49,7 @@ from clearwell.records import (
 from clearwell.settings import Settings
 from clearwell.text.flags import find_flags
 from clearwell.text.sentences import split_sentences
-from clearwell.vocabulary import Flag, MemoryState
+from clearwell.vocabulary import FLAGS_OF_OUTPUTS, Flag, MemoryState
 
 DUPLICATES, CONTRADICTS, SUPERSEDES, NEAR = "duplicates", "contradicts", "supersedes", "near"
 MAX_NEARBY, MIN_SIMILARITY = 5, 0.2
@@ -239,17 +239,14 @@ def _name_relation(comparison: Comparison, insight: Insight, known_since: dateti
 
 
 def _collect_flags(insight: Insight, *, near_rejected: bool) -> tuple[str, ...]:
-    """The flags of the insight, of its words and of its sources, and whether only one agent says so.
-
-    That no judge checked a source is left to the source: without a judge it is true of every one.
-    """
+    """The flags of the insight, of its words and of its sources, and whether only one agent says so."""
     own = [flag for flag in insight.flags if flag != Flag.NEAR_REJECTED]
     if near_rejected:
         own.append(Flag.NEAR_REJECTED)
     own += find_flags(insight.summary, {})
     if len({one.agent_id for one in insight.sources}) == 1:
         own.append(Flag.SINGLE_AUTHOR)
-    sources = [flag for one in insight.sources for flag in one.flags if flag != Flag.SELF_CONSISTENCY_NOT_CHECKED]
+    sources = [flag for one in insight.sources for flag in one.flags if flag not in FLAGS_OF_OUTPUTS]
     return tuple(dict.fromkeys([*own, *sources]))
 
 

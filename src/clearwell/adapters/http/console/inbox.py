@@ -13,11 +13,9 @@ from clearwell.records import Decision, InsightState, Outcome
 from clearwell.views.digests import DigestSummaryView
 from clearwell.views.dossiers import DossierView, NearbyMemoryView
 from clearwell.views.insights import ContradictionView, InsightView, SourceView
-from clearwell.vocabulary import Flag, IngressCheck
+from clearwell.vocabulary import FLAGS_OF_OUTPUTS, Flag, IngressCheck
 
 MAX_INSIGHTS = 200
-OF_OUTPUTS = {Flag.SELF_CONSISTENCY_NOT_CHECKED, Flag.CONFLICT, Flag.CONTRADICTION}
-"""Flags of an output that say nothing of an insight that rests on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +176,7 @@ async def find_next_digest(request: ConsoleRequest, group: str) -> datetime | No
 
 def list_flags(insight: InsightView) -> tuple[str, ...]:
     """The flags of an insight and of its sources that have a name."""
-    carried = (flag for source in insight.sources for flag in source.flags if flag not in OF_OUTPUTS)
+    carried = (flag for source in insight.sources for flag in source.flags if flag not in FLAGS_OF_OUTPUTS)
     return tuple(flag for flag in dict.fromkeys([*insight.flags, *carried]) if f"flag_{flag}_name" in catalogue())
 
 

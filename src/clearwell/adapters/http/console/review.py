@@ -342,6 +342,7 @@ def _decision(request: ConsoleRequest, action: Action, insight_id: UUID, version
         version=version,
         text=sent.get("text", "").strip() or None,
         side=int(side) if side.isdecimal() else None,
+        despite=tuple(value for name, value in request.sent_all if name == "despite"),
         acknowledge=request.acknowledged if action is Action.PROMOTE else (),
         supersedes=read_id(sent.get("supersedes", "")),
         reason=sent.get("reason") if action is Action.REJECT else None,
