@@ -414,3 +414,16 @@ async def test_what_was_done_with_a_memory_is_said(console: Console) -> None:
         await page.locator("details[open] [name=reason]").fill("Outdated")
         await page.locator("details[open]").get_by_role("button", name="Withdraw").click()
         await expect(toast).to_contain_text("The memory was withdrawn")
+
+
+async def test_an_entry_that_is_folded_is_promoted_after_its_whole_text_was_shown(console: Console) -> None:
+    group, last = f"lists-{uuid4()}", "The last sentence decides about the second gateway in Hamburg."
+    await console.memory.capture(say(group, " ".join([SAID, DOUBTED, SAID.replace("five", "six"), last])), wait=True)
+    async with console.open(f"/g/{group}/working") as page:
+        promote = page.get_by_role("button", name="Promote", exact=True)
+        await expect(promote).to_have_count(0)
+        await page.locator("summary", has_text="Show all to promote").click()
+        await expect(page.locator(".rest .agent-text")).to_contain_text(last)
+        await expect(page.locator(".clamp")).not_to_be_visible()
+        await promote.click()
+        await expect(page.locator(".toast", has_text="Promoted to long-term memory")).to_be_visible()

@@ -321,3 +321,12 @@ async def test_the_inbox_has_the_name_of_the_protocol(console: Console) -> None:
     for language, name in (("en-US", "📚 Knowledge digest"), ("zh-CN", "📚 知识简报")):
         async with console.open(f"/g/{group}/review", language=language) as page:
             await expect(page.get_by_role("heading", level=1)).to_have_text(name)
+
+
+async def test_a_source_opens_at_its_highlighted_sentence(console: Console) -> None:
+    group, text = f"inbox-{uuid4()}", "\n\n".join([*TOPICS[1:]] * 4 + [TOPICS[0]])
+    insight = await put_insight(console.clearwell, group, TOPICS[0], [said(group, text)])
+    await set_span(console, insight, len(text) - len(TOPICS[0]), len(text))
+    async with console.open(f"/g/{group}/review") as page:
+        await page.get_by_role("button", name="Whole output").click()
+        await expect(page.locator("dialog mark")).to_be_in_viewport(ratio=1)

@@ -79,6 +79,16 @@
     for (const button of part.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
     for (const field of part.querySelectorAll("[data-here]")) field.value = location.pathname + location.search;
     for (const dialog of part.querySelectorAll("dialog[data-open]")) if (!dialog.open) dialog.showModal();
+    for (const mark of part.querySelectorAll("mark")) showMark(mark);
+  }
+
+  /* A highlighted sentence stands in the middle of the box that its text scrolls in. The page itself stays where it is. */
+  function showMark(mark) {
+    const box = mark.closest(".output, .scroll");
+    if (!box || box.dataset.scrolled !== undefined) return;
+    box.dataset.scrolled = "";
+    const [frame, line] = [box.getBoundingClientRect(), mark.getBoundingClientRect()];
+    box.scrollTop += line.top - frame.top - Math.max(0, frame.height - line.height) / 2;
   }
 
   /* Whatever is said while a dialog is open is shown above it. */
