@@ -122,3 +122,21 @@ async def test_a_wrong_option_is_explained_beside_its_field(console: Console, op
         assert await wrong.get_attribute("name") == option.partition("=")[0]
         await expect(wrong).to_have_value(option.partition("=")[2])
         await expect(page.locator(".fault:visible")).to_contain_text(said)
+
+
+async def test_a_question_that_is_half_written_outlives_a_reload_and_the_other_language(console: Console) -> None:
+    group = f"playground-{uuid4()}"
+    await console.memory.capture(NewCapture(content=SAID, group_id=group, metadata={"confidence": 0.9}), wait=True)
+    async with console.open(f"/g/{group}/playground") as page:
+        field = page.locator("#q")
+        await field.fill("When is the lau")
+        await page.reload()
+        await expect(field).to_have_value("When is the lau")
+        await page.get_by_role("button", name="中文").click()
+        await expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
+        await expect(field).to_have_value("When is the lau")
+        await page.goto(f"/g/{group}/agents")
+        prompt = page.locator("[name=system_prompt]")
+        await prompt.fill("Answer in")
+        await page.reload()
+        await expect(prompt).to_have_value("Answer in")

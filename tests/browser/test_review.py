@@ -133,7 +133,7 @@ async def test_many_are_decided_after_a_preview_and_undone_together(console: Con
         await expect(page.locator("[data-bulk]")).to_contain_text("3 selected")
         await page.locator("[data-bulk]").get_by_role("button", name="Promote").click()
         dialog = page.get_by_role("dialog")
-        await expect(dialog).to_contain_text("These become memories: 3")
+        await expect(dialog).to_contain_text("3 insights will become memories")
         assert await count_pending(console, group) == 4, "a preview changes nothing"
         await dialog.get_by_role("button", name="Promote").click()
         await expect(page.locator("#message")).to_contain_text("Promoted: 3.")

@@ -208,7 +208,7 @@ async def test_a_filter_keeps_the_selection_and_keys_decide_on_it_after_a_previe
         await expect(bulk).to_contain_text("2 selected")
         await page.locator("main").click(position={"x": 2, "y": 2})
         await page.keyboard.press("p")
-        await expect(dialog).to_contain_text("These become memories: 2")
+        await expect(dialog).to_contain_text("2 insights will become memories")
         await expect(dialog).to_contain_text(TOPICS[0])
         assert await count_pending(console, group) == 3, "a preview changes nothing"
         await dialog.get_by_role("button", name="Promote").click()

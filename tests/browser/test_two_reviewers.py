@@ -52,7 +52,7 @@ async def test_many_are_decided_as_they_were_shown(console: Console) -> None:
         for number in range(3):
             await bo.locator(".insight-list input").nth(number).check()
         await bo.locator("[data-bulk]").get_by_role("button", name="Promote").click()
-        await expect(bo.get_by_role("dialog")).to_contain_text("These become memories: 3")
+        await expect(bo.get_by_role("dialog")).to_contain_text("3 insights will become memories")
         await ann.keyboard.press("p")
         await expect(ann.locator(".dossier > .statement")).to_have_text(TOPICS[1])
         await ann.keyboard.press("m")

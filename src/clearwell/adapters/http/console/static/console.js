@@ -80,7 +80,45 @@
     for (const field of part.querySelectorAll("[data-here]")) field.value = location.pathname + location.search;
     for (const dialog of part.querySelectorAll("dialog[data-open]")) if (!dialog.open) dialog.showModal();
     for (const mark of part.querySelectorAll("mark")) showMark(mark);
+    for (const form of part.querySelectorAll("form[data-keeps]")) showDraft(form);
   }
+
+  /* What is half written in a form that says so is kept for this tab: neither a reload nor the other language loses it.
+     Once it is saved, it is what the page comes with, and no draft any more. */
+  const keyOfDraft = (form) => `clearwell:form:${location.pathname}:${form.dataset.keeps}`;
+  const writtenFields = (form) => [...form.querySelectorAll("textarea[name], input.field[name]")];
+
+  function keepDraft(form) {
+    const texts = writtenFields(form).filter((field) => field.value !== field.defaultValue);
+    if (!texts.length) return sessionStorage.removeItem(keyOfDraft(form));
+    sessionStorage.setItem(keyOfDraft(form), JSON.stringify(Object.fromEntries(texts.map((field) => [field.name, field.value]))));
+  }
+
+  function showDraft(form) {
+    const kept = JSON.parse(sessionStorage.getItem(keyOfDraft(form)));
+    if (!kept) return;
+    for (const field of writtenFields(form)) {
+      if (form.method === "get" && field.defaultValue) continue; // the address says what is asked
+      if (field.value === field.defaultValue && kept[field.name] !== undefined) field.value = kept[field.name];
+    }
+    keepDraft(form);
+    const details = form.closest("details");
+    if (details && sessionStorage.getItem(keyOfDraft(form))) details.open = true;
+  }
+
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("form[data-keeps]");
+    if (form) keepDraft(form);
+  });
+  document.addEventListener("submit", (event) => {
+    if (event.target.matches("form[data-keeps][method=get]")) sessionStorage.removeItem(keyOfDraft(event.target));
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const form = event.target.closest?.("form[data-keeps]");
+    if (form && event.detail.successful && !document.querySelector("dialog[open] [name=acknowledge]")) {
+      sessionStorage.removeItem(keyOfDraft(form));
+    }
+  });
 
   /* A highlighted sentence stands in the middle of the box that its text scrolls in. The page itself stays where it is. */
   function showMark(mark) {
