@@ -117,6 +117,21 @@ async def test_an_insight_is_read_as_it_was_made_and_as_it_was_changed(stores: S
     assert await stores.review.insight("g", made.id) == changed
 
 
+async def test_a_promoted_insight_has_the_text_that_was_promoted(stores: Stores) -> None:
+    first, second = await shown(stores, [1], [2])
+    async with stores.decisions.transaction("g") as transaction:
+        taken = await promote(transaction, 5, first)
+    text = from_insight(5, first)[0].text.content
+    assert [one.promoted_text for one in await stores.review.insights("g", now=LATER)] == [text, None]
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.update_insight(replace(first, version=3))
+        await record(transaction, 6, action=Action.UNDO, undoes=taken.id, insight_id=first.id)
+    found = await stores.review.insight("g", first.id)
+    assert found is not None
+    assert found.promoted_text is None
+    assert second.promoted_text is None
+
+
 async def test_sources_are_united_once_and_separated_again(stores: Stores) -> None:
     first, second, third = await shown(stores, [1, 2], [2, 3], [3, 4])
     async with stores.decisions.transaction("g") as transaction:

@@ -107,14 +107,30 @@ async def test_only_what_is_near_is_shown_as_near_and_quotation_marks_are_no_dif
     assert "{+“+}" not in shown
 
 
-async def test_what_stands_against_an_insight_is_not_counted_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_only_sources_on_other_sides_are_opposed(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path()
+    price = "The licence of the map server in Bergen costs {} euros a year, says the contract."
+    await keep(path, *(says(price.format(amount), f"a{at}") for at, amount in enumerate((400, 400, 950))))
+    (insight,) = (await made(path)).insights
+    show_insights([InsightView.from_record(insight, "en")], Terminal("en"))
+    shown = capsys.readouterr().out
+    assert "3 outputs, 3 agents, 3 sessions, 1 day · 1 of them opposed · " in shown
+    assert "not counted" not in shown
+
+
+async def test_a_source_that_repeats_the_claim_is_not_opposed(capsys: pytest.CaptureFixture[str]) -> None:
     found = await first(Path())
     support = replace(found.insight.support, rows=len(found.insight.sources) - 1)
-    insight = InsightView.from_record(replace(found.insight, support=support), "en")
-    show_insights([insight], Terminal("en"))
+    insight = replace(found.insight, support=support)
+    show_insights([InsightView.from_record(insight, "en")], Terminal("en"))
     shown = capsys.readouterr().out
     assert f"{support.rows} output, {support.agents} agents" in shown
-    assert " · opposed: 1 · " in shown
+    assert " · 1 more source, not counted as a voice · " in shown
+    assert "opposed" not in shown
+    show_insights([InsightView.from_record(insight, "zh")], Terminal("zh"))
+    shown = capsys.readouterr().out
+    assert "另有 1 条来源不计入支持" in shown
+    assert "反对" not in shown
 
 
 async def test_a_memory_that_the_digest_found_disputed_contradicts() -> None:

@@ -227,6 +227,8 @@ class Insight:
     notes: tuple[Note, ...] = ()
     sides: tuple[InsightSide, ...] = ()
     """Empty unless sources contradict each other, and then the side with the most support first."""
+    promoted_text: str | None = field(default=None, compare=False)
+    """What was promoted, where the insight is promoted: a side, or the words of a person. It is read, never stored."""
 
     @property
     def cited(self) -> tuple[Sentence, ...]:

@@ -8,6 +8,7 @@ from uuid import UUID
 from clearwell.flow.review.insights import wake
 from clearwell.ports import MemoryFilter
 from clearwell.records import (
+    Action,
     ActivityDay,
     CalibrationRow,
     Decision,
@@ -97,11 +98,21 @@ class MemoryReview:
         return None if found is None else self._as_read(found)
 
     def _as_read(self, insight: Insight) -> Insight:
-        promotions = {
-            one.promotion_id for one in self._ledger.decisions(insight.group_id) if one.insight_id == insight.id
-        }
-        waiting = insight.state is InsightState.PROMOTED and promotions & self._ledger.delays.keys()
-        return replace(insight, state=InsightState.PROMOTING) if waiting else insight
+        """The insight as the database answers it: whether its promotion waits, and the text that was promoted."""
+        if insight.state is not InsightState.PROMOTED:
+            return insight
+        made = [
+            one
+            for one in self._ledger.list_in_force(insight.group_id)
+            if one.insight_id == insight.id and one.action is Action.PROMOTE
+        ]
+        texts = {one.memory_id: one.text.content for one in self._longterm.promotions}
+        waits = {one.promotion_id for one in made} & self._ledger.delays.keys()
+        return replace(
+            insight,
+            state=InsightState.PROMOTING if waits else insight.state,
+            promoted_text=next((texts[one.memory_id] for one in reversed(made) if one.memory_id in texts), None),
+        )
 
     async def decisions(
         self, group_id: str, *, insight_id: UUID | None = None, before: UUID | None = None, limit: int = 50

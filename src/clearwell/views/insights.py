@@ -176,6 +176,8 @@ class InsightHeadView(View):
     summary: str
     summary_shown: str = Field(description="the summary with hidden characters escaped")
     text: str = Field("", description="what a promotion stores: the summary, or the whole statement if it was cut")
+    promoted_text: str | None = Field(None, description="what was promoted, if the insight is promoted")
+    promoted_side: int | None = Field(None, description="the side that was promoted, by its index in sides")
     written_by: Writer = Field(description="extractive means quoted word for word from the sources")
     contradictions: tuple[ContradictionView, ...]
     sides: tuple[SideView, ...] = Field(
@@ -254,11 +256,12 @@ def _read_source(source: InsightSource) -> dict[str, object]:
 
 def _read_head(insight: Insight, language: Language) -> dict[str, object]:
     """The parts of every view of an insight that are not its own attributes."""
-    from clearwell.flow.review.sides import find_side_text, find_text
+    from clearwell.flow.review.sides import find_promoted_side, find_side_text, find_text
 
     return {
         "summary_shown": escape_hidden(insight.summary),
         "text": find_text(insight),
+        "promoted_side": find_promoted_side(insight),
         "contradictions": tuple(
             ContradictionView.from_record(contradiction, language) for contradiction in insight.contradictions
         ),

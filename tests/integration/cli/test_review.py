@@ -179,6 +179,13 @@ async def test_one_side_of_a_disputed_insight_is_promoted_by_its_number(served: 
     served.good("review", "promote", str(insight), "-g", "g", "--side", "2")
     (memory,) = served.good("query", "-g", "g", LONG, "--source", "cold", "--json").json["results"]
     assert memory["content"] == CHANGED
+    listed = served.good("review", "list", "-g", "g", "--all").out
+    assert f"    {CHANGED}\n      1. {LONG}" in listed, "the headline is what was promoted"
+    shown = served.good("review", "show", str(insight), "-g", "g").out
+    assert f"\n    {CHANGED}\n      1. {LONG}" in shown
+    for answer in (listed, shown):
+        assert " ".join(answer.split()).count(" · promoted") == 1
+        assert f"2. {CHANGED} (1 agent, 0 sources) · promoted" in " ".join(answer.split())
 
 
 def test_proposed_outputs_are_listed_until_they_are_promoted(served: Program) -> None:

@@ -230,6 +230,8 @@ def show_sides(insight: InsightHeadView, terminal: Terminal) -> None:
             agents=side.support.agents,
             sources=len(side.sources),
         )
+        if number - 1 == insight.promoted_side:
+            told += f" · {terminal.words('state_promoted')}"
         terminal.block(told, indent=6)
 
 

@@ -41,7 +41,7 @@ def show_insights(insights: Sequence[InsightView], terminal: Terminal) -> None:
         terminal.line(title, _style(insight.state))
         if insight.flags:
             terminal.line(f"    ! {name_flags(insight.flags, terminal)}", "yellow")
-        terminal.block(shorten(insight.summary_shown, LINE_WIDTH * 2), indent=4)
+        terminal.block(shorten(escape_hidden(_headline(insight)), LINE_WIDTH * 2), indent=4)
         show_sides(insight, terminal)
 
 
@@ -64,7 +64,9 @@ def _describe(insight: InsightView, terminal: Terminal) -> str:
     )
     parts = [voices, terminal.words(f"written_{insight.written_by}"), terminal.age(insight.created_at)]
     if len(insight.sources) > support.rows:
-        parts.insert(1, terminal.words("cli_review_against", count=len(insight.sources) - support.rows))
+        parts.insert(1, terminal.words("cli_review_uncounted", count=len(insight.sources) - support.rows))
+    if opposed := _count_opposed(insight):
+        parts.insert(1, terminal.words("cli_review_against", count=opposed))
     if support.has_more_names_than_keys:
         parts.insert(1, terminal.words("cli_review_keys", keys=support.keys))
     if insight.snoozed_until is not None:
@@ -72,6 +74,19 @@ def _describe(insight: InsightView, terminal: Terminal) -> str:
     if insight.merged_into is not None:
         parts.append(terminal.words("cli_review_into", into=insight.merged_into))
     return " · ".join(parts)
+
+
+def _headline(insight: InsightView) -> str:
+    """What was promoted; before that the summary."""
+    return insight.promoted_text or insight.summary
+
+
+def _count_opposed(insight: InsightView) -> int:
+    """The sources on another side than the headline. What is on no side, such as a fact check, opposes nothing."""
+    shown = insight.promoted_side
+    if shown is None:
+        shown = next((number for number, side in enumerate(insight.sides) if side.statement == insight.summary), 0)
+    return sum(source.side not in (None, shown) for source in insight.sources)
 
 
 def show_dossier(dossier: DossierView, terminal: Terminal) -> None:
@@ -84,8 +99,9 @@ def show_dossier(dossier: DossierView, terminal: Terminal) -> None:
         told += f" {problem}" if problem else ""
         terminal.line(f"  {told}", "green" if state == "verified" else "yellow")
     terminal.line()
-    terminal.block(escape_hidden(dossier.summary[:SHOWN_CHARS]), indent=4)
-    _show_whole(dossier.summary, dossier.text, terminal)
+    terminal.block(escape_hidden(_headline(dossier)[:SHOWN_CHARS]), indent=4)
+    if dossier.promoted_text is None:
+        _show_whole(dossier.summary, dossier.text, terminal)
     show_sides(dossier, terminal)
     show_citations(dossier, dossier.sentences, dossier.sources, terminal)
     for part in dossier.degraded:

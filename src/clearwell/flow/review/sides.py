@@ -77,6 +77,14 @@ def find_side_text(insight: Insight, number: int) -> str:
     return restore_whole(side.statement, (one.statement for one in sources if one.statement is not None))
 
 
+def find_promoted_side(insight: Insight) -> int | None:
+    """The number of the side that was promoted; None if the insight is not promoted, or in other words."""
+    if not insight.promoted_text:
+        return None
+    sides = range(len(insight.sides))
+    return next((number for number in sides if find_side_text(insight, number) == insight.promoted_text), None)
+
+
 def _describe_sides(insight: Insight) -> list[dict[str, object]]:
     return [
         {"side": number, "statement": side.statement, "agents": side.support.agents, "sources": len(side.log_ids)}

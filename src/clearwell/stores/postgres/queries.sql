@@ -1638,12 +1638,18 @@ ORDER BY p.id
 -- name: insights
 -- Insights of a group, or those with these ids: the newest digest first, each in the order of its ranks, what is like
 -- something rejected last. A snoozed one whose time has come is pending, one whose memory is still to come promoting.
+-- A promoted one has the text of its last promotion in force.
 -- include: insight_columns
-    , w.waiting
+    , w.waiting, t.promoted_text
 FROM insights i
 CROSS JOIN LATERAL (SELECT i.state = 'promoted' AND EXISTS (SELECT FROM decisions d
     JOIN promotion_work w ON w.group_id = d.group_id AND w.promotion_id = d.promotion_id
     WHERE d.group_id = i.group_id AND d.insight_id = i.id AND d.action = 'promote') AS waiting) AS w
+LEFT JOIN LATERAL (SELECT p.content AS promoted_text FROM decisions d
+    JOIN promotions p ON p.group_id = d.group_id AND p.memory_id = d.memory_id
+    WHERE i.state = 'promoted' AND d.group_id = i.group_id AND d.insight_id = i.id AND d.action = 'promote'
+        AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+    ORDER BY d.id DESC, p.id DESC LIMIT 1) AS t ON true
 LEFT JOIN insights b ON b.group_id = i.group_id AND b.id = %(before)s::uuid
 WHERE i.group_id = %(group_id)s
     AND (%(ids)s::uuid[] IS NULL OR i.id = ANY(%(ids)s))

@@ -76,7 +76,11 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
         sources = await self._run(group_id, "insight_sources", ids=[row["id"] for row in rows], chars=None)
         read = insights_of(rows, sources)
         return [
-            replace(one, state=InsightState.PROMOTING) if row["waiting"] else one
+            replace(
+                one,
+                state=InsightState.PROMOTING if row["waiting"] else one.state,
+                promoted_text=row["promoted_text"],
+            )
             for one, row in zip(read, rows, strict=True)
         ]
 
