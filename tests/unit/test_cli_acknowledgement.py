@@ -2,11 +2,16 @@
 
 import os
 import pty
+import signal
 import sys
+import threading
 
 import pytest
+import typer
 
 from clearwell.adapters.cli.acknowledgement import promote_seen
+from clearwell.adapters.cli.command import on_stop_signal
+from clearwell.adapters.cli.questions import confirm
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError, Conflict
 
@@ -52,6 +57,39 @@ async def test_a_person_at_a_terminal_sees_what_is_hidden_and_is_asked(monkeypat
     assert result == ["instruction_like", "hidden_text"]
     assert SHOWN in shown
     assert "Promote it anyway? [y/N]" in shown
+
+
+async def test_the_end_of_the_input_cancels_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(typer.Abort):
+        await answer(monkeypatch, b"\x04")
+
+
+async def test_ctrl_c_cancels_the_question_while_signals_only_request_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The terminal shows the question, then the signal comes: reading the line has to end."""
+    ours, theirs = pty.openpty()
+    asked = threading.Thread(target=interrupt_once_shown, args=(ours, b"[y/N]"))
+    with (
+        os.fdopen(os.dup(theirs), encoding="utf-8") as stdin,
+        os.fdopen(theirs, "w", encoding="utf-8") as stdout,
+        on_stop_signal(lambda: None, even_if_ignored=True),
+    ):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stdout", stdout)
+        asked.start()
+        with pytest.raises(typer.Abort):
+            confirm("Promote it anyway?")
+        asked.join()
+        monkeypatch.undo()
+    os.close(ours)
+
+
+def interrupt_once_shown(terminal: int, words: bytes) -> None:
+    shown = b""
+    while words not in shown:
+        shown += os.read(terminal, 10_000)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 async def test_who_declines_promotes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from clearwell.adapters.cli.quarantine import TracedOutput, show_statements, trace_output
 from clearwell.adapters.cli.terminal import Terminal, shorten
-from clearwell.adapters.cli.verdicts import name_flag, write_reason, write_value
+from clearwell.adapters.cli.verdicts import name_flag, show_verdicts, write_reason, write_value
 from clearwell.errors import NotFound, WorkingMemoryUnavailable
 from clearwell.records import Layer, NewCapture, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
@@ -161,3 +161,17 @@ async def test_what_found_the_statements_is_named(
         printed = capsys.readouterr().out
         assert words in printed
         assert ("digest model" in printed or "简报模型" in printed) is bool(words)
+
+
+def test_checks_that_were_not_run_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    failed = Verdict(check="echo", outcome=Outcome.FAIL, reason="verdict_confidence_no_number", value="a")
+    later = [
+        Verdict(check=check, outcome=Outcome.NOT_CHECKED, reason="verdict_after", params={"after": "echo"})
+        for check in ("non_duplicate", "self_consistency")
+    ]
+    show_verdicts([VerdictView.from_record(one, "en") for one in (failed, *later)], Terminal("en"))
+    shown = capsys.readouterr().out
+    assert "Not run, because echo failed: non-duplicate, self-consistency.\n" in shown
+    assert shown.count("self-consistency") == 1
+    show_verdicts([VerdictView.from_record(one, "zh") for one in later], Terminal("zh"))
+    assert "复述未通过，以下检查未运行：去重、自洽性。" in capsys.readouterr().out

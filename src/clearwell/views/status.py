@@ -10,7 +10,8 @@ class ApiStatusView(View):
     """The HTTP API."""
 
     url: str
-    answers: bool
+    answers: bool = Field(description="a server on this data folder answers")
+    serves_other_folder: bool = Field(False, description="a server answers at the address, but on another data folder")
 
 
 class ModelStatusView(View):

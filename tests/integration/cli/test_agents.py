@@ -107,11 +107,12 @@ def test_of_every_command_it_is_known_whether_an_agent_may_use_it() -> None:
 def test_what_only_people_do_is_refused(served: Program) -> None:
     without_model = {"CLEARWELL_EMBEDDER": "openai", "CLEARWELL_EMBEDDING_BASE_URL": "http://127.0.0.1:9/v1"}
     agent = served.but(CLEARWELL_ACTOR="agent", **without_model)
+    served.good("group", "set", "g", "--prompt", "x")
     served.good("export", "export.jsonl", "-g", "g")
     with ThreadPoolExecutor(2) as pool:
         answers = [*pool.map(lambda given: agent.run(*given[0], *given[1]), REFUSED.items())]
     for command, refused in zip(REFUSED, answers, strict=True):
         assert refused.code == 1, (command, refused)
         assert refused.out == "", command
-        assert "/agent lacks the scope" in refused.err, (command, refused)
+        assert "unset CLEARWELL_ACTOR" in refused.err, (command, refused)
     assert served.good("keys", "list", "--json").json == {"keys": []}

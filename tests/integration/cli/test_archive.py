@@ -33,6 +33,20 @@ def test_groups_go_to_a_file_and_come_back(served: Program) -> None:
     assert sorted(path.name for path in served.folder.glob("*.jsonl*")) == ["all.jsonl", "link.jsonl"]
 
 
+def test_a_file_of_which_nothing_is_captured_is_refused_with_the_reasons(served: Program) -> None:
+    (served.folder / "empty.txt").write_text(" \n", encoding="utf-8")
+    refused = served.run("import", "empty.txt", "-g", "notes")
+    assert refused.code == 1
+    assert "✗ Line 1: content is empty or contains only white space." in refused.err
+    lines = ['{"content": " "}', "", '{"content": "The bakery on Elm Street opens at seven on weekdays."}']
+    (served.folder / "some.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    partly = served.good("import", "some.jsonl", "-g", "notes")
+    assert "Captured 1 text" in partly.out
+    assert "✗ Line 1: content is empty or contains only white space." in partly.err
+    (served.folder / "blank.jsonl").write_text('\n\n{"content": ""}\n', encoding="utf-8")
+    assert "✗ 第 3 行：content" in served.chinese().run("import", "blank.jsonl", "-g", "notes").err
+
+
 def test_what_clearwell_has_not_signed_is_refused_or_only_captured(served: Program) -> None:
     served.good("ingest", LEDGER, "-g", "harbour")
     served.good("export", "own.jsonl", "-g", "harbour")

@@ -67,6 +67,7 @@ def test_what_is_not_there_is_told(served: Program) -> None:
         assert ran.code == 1
         assert f"There is no digest {wanted[-8:].strip()}" in ran.err
     assert "没有简报" in served.chinese().run("digest", "show", "nothing").err
+    served.good("group", "set", "nobody", "--prompt", "x")
     empty = served.chinese().good("digest", "run", "-g", "nobody").out
     assert "群组 nobody 中没有任何产出" in empty
 

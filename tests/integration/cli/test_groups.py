@@ -29,3 +29,21 @@ def test_what_cannot_be_set_is_told(served: Program) -> None:
     assert served.run("agent", "set", "a1", "-g", "g").code == 2
     assert served.good("group", "set", "g", "--prompt", "x", "--json").json["system_prompt"] == "x"
     assert served.good("group", "set", "g", "--prompt", "", "--json").json["system_prompt"] == ""
+
+
+def test_a_mistyped_group_is_refused_and_similar_names_are_told(served: Program) -> None:
+    served.good("group", "set", "payments", "--prompt", "x")
+    for words in (
+        ("export", "file.jsonl"),
+        ("forget", "--everything"),
+        ("requeue", "--refused-by", "length"),
+        ("digest", "run"),
+    ):
+        refused = served.run(*words, "--group", "paymnts")
+        told = "✗ There is no group paymnts. Groups with similar names: payments.\n"
+        assert (refused.code, refused.err) == (1, told), words
+        assert served.run(*words, "--group", "quite-other").err == "✗ There is no group quite-other.\n"
+        assert "没有群组 paymnts。名称相近的群组：payments。" in served.chinese().run(*words, "-g", "paymnts").err
+    assert not (served.folder / "file.jsonl").exists()
+    served.good("agent", "set", "auditor", "-g", "lonely", "--persona", "Careful.")
+    assert served.good("forget", "--agent", "auditor", "-g", "lonely", "--json").json["agents"] == ["auditor"]

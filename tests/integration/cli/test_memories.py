@@ -27,6 +27,10 @@ async def test_memories_are_listed_shown_and_withdrawn(served: Program) -> None:
     assert "outdated" in served.good("memories", "show", memory, "-g", "m").out
     again = served.run("memories", "withdraw", memory, "-g", "m", "--reason", "outdated")
     assert again.code == 1
+    rest = served.good("memories", "list", "-g", "m", "--json").json["memories"][0]["memory_id"]
+    served.good("memories", "withdraw", rest, "-g", "m", "--reason", "outdated")
+    told = served.good("memories", "list", "-g", "m").out
+    assert told == "No verified memory is in force (2 withdrawn: --state withdrawn).\n"
     assert f"clearwell memories show --group m {memory[-8:]}" in again.err
 
 

@@ -92,12 +92,21 @@ def test_an_output_is_forgotten_after_its_number_is_typed(program: Program, tmp_
     listed = program.good("forget", "--session", "s1", "-g", "g", "--json").json
     assert (listed["things"], listed["outputs"]) == (1, [row])
     assert program.run("forget", "--session", "s1", "-g", "g", "--confirm", "2").code == 2
+    ended = program.run("forget", "--session", "s1", "-g", "g", stdin="")
+    assert (ended.code, ended.err.split("\n")[-2]) == (130, "✗ Cancelled. Nothing was changed.")
+    ended = program.chinese().run("forget", "--session", "s1", "-g", "g", stdin="")
+    assert (ended.code, ended.err.split("\n")[-2]) == (130, "✗ 已取消，未作任何更改。")
     receipt = tmp_path / "receipt.json"
     done = program.good("forget", "--session", "s1", "-g", "g", "--confirm", "1", "--receipt", str(receipt))
     assert "This erases 1 thing for good" in done.out
     assert "walrus" not in receipt.read_text()
     assert row in receipt.read_text()
+    again = program.good("capture", text, "-g", "g").out
+    assert "Refused: the text was forgotten and is not stored." in again
+    assert "kept in quarantine" not in again
     assert "没有可遗忘的内容" in program.chinese().good("forget", "--output", row, "-g", "g").out
+    (empty,) = program.good("quarantine", "-g", "g", "--json").json["rows"]
+    assert "\n    (erased)\n" in program.good("explain", empty["id"], "-g", "g").out
 
 
 def test_the_audit_is_listed_and_verified(program: Program, tmp_path: Path) -> None:

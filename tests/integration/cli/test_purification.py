@@ -87,7 +87,7 @@ async def test_a_rejected_value_is_refused_until_it_is_lifted(served: Program, c
     assert told.startswith("该文本不会准入：该内容已被人工驳回：it was⟦U+200B⟧ a rumour（墓碑")
     assert "试运行：未存储任何内容" in told
     assert "墓碑 ✗ 未通过" in " ".join(told.split())
-    assert "未检查：之前的检查未通过（墓碑）。" in told
+    assert "墓碑未通过，以下检查未运行：复述、" in told
     assert await clearwell.memory.acting_as(PERSON).quarantine_rows(group="g") == []
     listed = served.chinese().good("tombstone", "list", "-g", "g").out
     assert f"{made[-8:]}  已驳回  it was⟦U+200B⟧ a rumour  local:" in listed
@@ -118,7 +118,7 @@ async def test_a_refused_output_runs_through_the_ingress_pipeline_again(program:
     async with opened(strict, clearwell.embedder) as other:
         refused = str((await other.memory.acting_as(PERSON).capture(said(), wait=True)).id)
     told = program.chinese().good("requeue", refused, "-g", "g").out
-    assert told.startswith(f"⚡️ 已准入：群组 g 的工作记忆，条目 {refused[-8:]}")
+    assert told.startswith(f"⚡️ 已准入群组 g 的工作记忆（条目 {refused[-8:]}）")
 
 
 async def test_a_refused_output_is_admitted_by_a_person(program: Program, clearwell: Clearwell) -> None:
@@ -161,6 +161,7 @@ async def test_everything_that_a_check_refused_is_put_back_together(program: Pro
     assert program.good("requeue", "-g", "g", "--refused-by", "length", "--json").json == {"requeued": 2, "more": False}
     assert len(await clearwell.memory.acting_as(PERSON).working_memory(group="g")) == 2
     with program.serving():
+        assert "queued again: 0" in program.good("requeue", "-g", "g", "--refused-by", "non-duplicate").out
         assert "queued again: 0" in program.good("requeue", "-g", "g", "--refused-by", "length").out
         assert "judge_gave_up" in program.run("requeue", "-g", "g", "--refused-by", "nonsense").err
         assert program.run("requeue", "-g", "g").code == 2

@@ -39,13 +39,20 @@ async def test_an_insight_is_looked_at_and_decided_on(served: Program, clearwell
     assert "已晋升" in served.chinese().good("review", "list", "-g", "g", "--state", "promoted").out
     assert "Already promoted" in served.good("review", "promote", insight, "-g", "g").out
     assert "Undo that decision first" in bad(served, "review", "reject", insight, "-g", "g", "--reason", "no").err
-    assert "Undone (promote)" in served.good("review", "undo", insight, "-g", "g").out
+    undone = served.good("review", "undo", insight, "-g", "g").out
+    assert f"Undone (promote): {insight[-8:]} is now version 3, in state: pending." in undone
     assert "Snoozed until" in served.good("review", "snooze", insight, "-g", "g", "--days", "2").out
     assert "The group g has no insights in this state" in served.good("review", "list", "-g", "g").out
     assert "Rejected" in served.good("review", "reject", insight, "-g", "g", "--reason", "not so").out
     decided = served.good("review", "show", insight, "-g", "g").out
     assert "local:" in decided
     assert "not so" in decided
+    refused = bad(served, "ingest", "-g", "g", CHANGED).err
+    assert "lift the tombstone: clearwell tombstone lift --group g " in refused
+    assert "POST" not in refused
+    undone = " ".join(served.good("review", "undo", insight, "-g", "g").out.split())
+    assert "in state: snoozed · until " in undone
+    assert "removed from working memory (--withdraw) are not restored." in undone
 
 
 async def test_several_are_decided_on_at_once_and_one_problem_is_told(served: Program, clearwell: Clearwell) -> None:
@@ -143,7 +150,11 @@ async def test_an_agent_at_the_shell_decides_nothing(served: Program, clearwell:
         ("ingest", OTHER),
         ("retract", "--agent", "a1", "--token", "x"),
     ):
-        assert "lacks the scope" in bad(agent, *command, "-g", "g").err
+        told = bad(agent, *command, "-g", "g").err
+        assert told == (
+            "✗ CLEARWELL_ACTOR is agent, and agents may only capture and read. "
+            "If you are a person: unset CLEARWELL_ACTOR\n"
+        )
     refused = await rows(clearwell, "SELECT actor, subject FROM audit_events WHERE action = 'refused'")
     assert len(refused) == 6
     assert all(str(actor).endswith("/agent") for actor, _ in refused)
@@ -201,4 +212,4 @@ def test_proposed_outputs_are_listed_until_they_are_promoted(served: Program) ->
     assert "The group g has no waiting output" in served.good("quarantine", "-g", "g", "--proposed").out
     assert "没有智能体提请审核、尚待处理的产出" in served.chinese().good("quarantine", "-g", "g", "--proposed").out
     assert "No output of the group g matches." in served.good("quarantine", "-g", "g", "--agent", "nobody").out
-    assert "lacks the scope review" in bad(served.but(CLEARWELL_ACTOR="agent"), "quarantine", "-g", "g").err
+    assert "unset CLEARWELL_ACTOR" in bad(served.but(CLEARWELL_ACTOR="agent"), "quarantine", "-g", "g").err

@@ -65,12 +65,33 @@ def test_a_second_one_attaches_and_leaves_the_servers_to_the_first(bundled: Prog
     assert httpx.get(f"{serving.url}/readyz", trust_env=False).json()["status"] == "ready"
 
 
+def test_a_server_on_this_data_folder_is_named_where_its_port_is_taken(bundled: Program, serving: Serving) -> None:
+    port = serving.url.rpartition(":")[2]
+    refused = bundled.run("serve", "--port", port)
+    assert refused.code == 1
+    assert f"Clearwell already runs on this data folder at {serving.url} (process " in refused.err
+    assert "--port" not in refused.err
+
+
+def test_a_server_on_another_data_folder_is_not_taken_for_ours(
+    bundled: Program, serving: Serving, tmp_path: Path
+) -> None:
+    port = serving.url.rpartition(":")[2]
+    other = bundled.but(CLEARWELL_PORT=port, CLEARWELL_DATA_DIR=str(tmp_path / "other"))
+    told = f"A Clearwell server answers at {serving.url}, but it serves another data folder."
+    assert told in other.run("doctor").out
+    assert "it serves another data folder" in " ".join(other.good("status").out.split())
+    api = other.good("status", "--json").json["api"]
+    assert api == {"url": serving.url, "answers": False, "serves_other_folder": True}
+
+
 def test_other_commands_use_the_servers_that_run(bundled: Program, serving: Serving) -> None:
     elsewhere = bundled.but(CLEARWELL_PORT="1")
     memories = elsewhere.good("status", "--json").json["counts"]["memories"]
     elsewhere.good("ingest", "-g", "board", "The harbour office in Lindau opens at seven in the morning.")
     seen = elsewhere.good("status", "--json").json
-    assert seen["api"] == {"url": serving.url, "answers": True}, "a server is found on whatever port it was started"
+    ours = {"url": serving.url, "answers": True, "serves_other_folder": False}
+    assert seen["api"] == ours, "a server is found on whatever port it was started"
     assert f"The API responds at {serving.url}" in elsewhere.run("doctor").out
     assert seen["database"]["running"]
     assert seen["working_memory"]["running"]

@@ -109,7 +109,7 @@ def main() -> None:
     prepare_streams()
     try:
         code = app(standalone_mode=False, prog_name="clearwell")
-    except (ClearwellError, Interrupted, OSError, ValueError, USAGE_ERROR) as error:
+    except (ClearwellError, Interrupted, typer.Abort, OSError, ValueError, USAGE_ERROR) as error:
         from clearwell.adapters.cli import problems  # with the settings, whose errors are ValueErrors too
 
         code = problems.report(error)

@@ -8,7 +8,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from clearwell.adapters.cli.terminal import Terminal, make_visible
+from clearwell.adapters.cli.questions import confirm
+from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError, Conflict
 
 R = TypeVar("R")
@@ -49,6 +50,6 @@ async def promote_seen(
             terminal.warn("cli_acknowledge_seen", what=terminal.words(f"trait_{flag}"))
         for place in shown if isinstance(shown, list) else ():
             terminal.block(str(place), indent=4)
-        if not typer.confirm(make_visible(terminal.words("cli_acknowledge_ask")), default=False):
+        if not confirm(terminal.words("cli_acknowledge_ask")):
             raise ClearwellError("cli_acknowledge_declined") from None
     return await send([*seen, *flags])

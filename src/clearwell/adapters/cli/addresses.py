@@ -98,9 +98,14 @@ def address(settings: Settings) -> str:
 
 
 def find_api(settings: Settings) -> str | None:
-    """Return where the API responds: a server on this data folder, on whatever port, else one at the address set."""
-    urls = dict.fromkeys([*(server.url for server in find_servers(settings)), address(settings)])
-    return next((url for url in urls if _responds(url)), None)
+    """Return where a server on this data folder responds, on whatever port."""
+    return next((server.url for server in find_servers(settings) if _responds(server.url)), None)
+
+
+def find_foreign_api(settings: Settings) -> str | None:
+    """Return the address that is set if a server of Clearwell responds there that is not on this data folder."""
+    url = address(settings)
+    return url if url not in {server.url for server in find_servers(settings)} and _responds(url) else None
 
 
 def _responds(url: str) -> bool:
@@ -120,6 +125,8 @@ def is_listened_on(settings: Settings) -> bool:
 
 
 def _explain_taken(settings: Settings) -> ConfigurationError:
+    for server in find_servers(settings):
+        return ConfigurationError("cli_serve_already", url=server.url, pid=server.pid)
     params = {"port": settings.port, "other": _free_neighbour(settings), "program": program()}
     by = find_holder(settings.port)
     if by is None:

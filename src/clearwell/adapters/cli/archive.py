@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from clearwell.adapters.cli.command import AsJson, UsageProblem, program, run, start
+from clearwell.adapters.cli.questions import prompt
 from clearwell.adapters.cli.terminal import Terminal, size
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class ImportSummary:
 
 async def _export(settings: Settings, terminal: Terminal, file: Path, groups: list[str]) -> ExportSummary:
     from clearwell.adapters.cli.connection import connect
+    from clearwell.adapters.cli.known_groups import require_group
     from clearwell.adapters.cli.progress import show_progress
     from clearwell.flow.archive.format import read_header
     from clearwell.signing import fingerprint
@@ -122,6 +124,8 @@ async def _export(settings: Settings, terminal: Terminal, file: Path, groups: li
         named = groups or [one.group_id for one in (await connection.client.groups()).groups]
         if not named:
             raise UsageProblem("export_no_groups", field="--all")
+        for group_id in groups:
+            await require_group(connection.client, group_id, terminal)
         with (
             _new_file(file) as written,
             show_progress(terminal, "cli_archive_progress", "cli_archive_step") as report,
@@ -219,7 +223,7 @@ def _confirm_key(terminal: Terminal, headers: list[ExportHeader], trust: str | N
     found = fingerprint(foreign.pop())
     if trust is None and terminal.err.is_terminal:
         terminal.warn("cli_import_foreign", fingerprint=found)
-        trust = typer.prompt(terminal.words("cli_import_confirm"), default="", show_default=False, err=True).strip()
+        trust = prompt(terminal.words("cli_import_confirm"), err=True)
     if trust != found:
         raise Conflict("import_untrusted_key", fingerprint=shlex.quote(found))
     return found

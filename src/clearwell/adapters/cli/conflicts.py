@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import typer
-
-from clearwell.adapters.cli.terminal import Terminal, make_visible, shorten
+from clearwell.adapters.cli.command import Interrupted
+from clearwell.adapters.cli.questions import confirm, interrupted_midway
+from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.errors import ClearwellError
 from clearwell.text.hidden_text import escape_hidden
 
@@ -37,11 +37,21 @@ async def settle_conflicts(
         terminal.warn("cli_conflict", id=memory_id, content=content)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             terminal.warn("cli_conflict_replace", id=memory_id)
-        elif typer.confirm(make_visible(terminal.words("cli_conflict_ask")), default=False):
+        elif _wants_replacement(memory_id, terminal):
             await replace(memory_id)
             terminal.tell("cli_conflict_replaced", id=memory_id, style="green")
         else:
             terminal.tell("cli_conflict_kept", id=memory_id)
+
+
+def _wants_replacement(memory_id: UUID, terminal: Terminal) -> bool:
+    """Ask at the terminal. Raises Interrupted if the question is cancelled: the promotion is done, and both stay."""
+    try:
+        with interrupted_midway(is_midway=True):
+            return confirm(terminal.words("cli_conflict_ask"))
+    except Interrupted:
+        terminal.tell("cli_conflict_kept", id=memory_id)
+        raise
 
 
 async def _read_content(client: ApiClient, group: str, memory_id: UUID) -> str:

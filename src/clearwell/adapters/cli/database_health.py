@@ -3,11 +3,11 @@
 import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 
 from clearwell.adapters.cli.addresses import is_loopback
 from clearwell.adapters.cli.command import program
 from clearwell.adapters.cli.findings import Findings
+from clearwell.adapters.cli.known_groups import find_similar
 from clearwell.flow.reembedding.models import list_startable
 from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.messages import catalogue
@@ -100,7 +100,9 @@ def _ingress_params(examination: Examination, summary: IngressSummary) -> dict[s
         "program": program(),
     }
     return {
-        "checks": ", ".join(f"{name(f'check_{check}', check)} {rows}" for check, rows in by_check.items()),
+        "checks": examination.findings.terminal.join_names(
+            f"{name(f'check_{check}', check)} {rows}" for check, rows in by_check.items()
+        ),
         "reason": words(code, **limits),
         "what_to_do": words(f"{code}_do", **limits),
     }
@@ -114,9 +116,9 @@ async def check_group(examination: Examination, group: str, overview: Overview, 
     if not memories and live is None:
         return  # that working memory does not answer was said before
     if not memories and not live:
-        similar = get_close_matches(group, [] if counts is None else counts.groups, n=3)
+        similar = find_similar(group, [] if counts is None else counts.groups)
         code = "doctor_group_empty_similar" if similar and group not in similar else "doctor_group_empty"
-        findings.warn("retrieval", code, group=group, similar=", ".join(similar), program=program())
+        findings.warn("retrieval", code, group=group, similar=findings.terminal.join_names(similar), program=program())
         return
     shown = "?" if live is None else live
     findings.good("retrieval", "doctor_group", group=group, live=shown, memories=sum(memories.values()))

@@ -123,8 +123,10 @@ async def _make(settings: Settings, terminal: Terminal, group: str) -> DigestVie
     import asyncio
 
     from clearwell.adapters.cli.connection import connect
+    from clearwell.adapters.cli.known_groups import require_group
 
     async with connect(settings, terminal, digests=True) as connection:
+        await require_group(connection.client, group, terminal)
         requested = await connection.client.review.request_digest(group)
         warned: str | None = None
         with _bar(terminal) as bar:

@@ -3,7 +3,7 @@
 import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
-from clearwell.adapters.cli.addresses import find_api, find_holder, is_listened_on
+from clearwell.adapters.cli.addresses import find_api, find_foreign_api, find_holder, is_listened_on
 from clearwell.adapters.cli.command import program
 from clearwell.adapters.cli.database_health import Examination, check_database, check_judge_backlog
 from clearwell.adapters.cli.findings import Findings
@@ -187,6 +187,8 @@ async def check_audit(settings: Settings, findings: Findings) -> None:
 def check_port(settings: Settings, findings: Findings) -> None:
     if (url := find_api(settings)) is not None:
         findings.good("port", "doctor_port_ours", url=url)
+    elif (url := find_foreign_api(settings)) is not None:
+        findings.warn("port", "doctor_port_foreign", url=url)
     elif not is_listened_on(settings):
         findings.good("port", "doctor_port_free", port=settings.port)
     else:

@@ -11,6 +11,7 @@ import typer
 
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
 from clearwell.adapters.cli.ids import read_id
+from clearwell.adapters.cli.questions import prompt
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.vocabulary import IdKind
 
@@ -60,7 +61,12 @@ def forget(
 
     async def look(client: ApiClient) -> ForgetPreviewView:
         selector.update({name: await one.find(client) for name, one in typed.items() if one is not None})
-        return await client.preview_forget(group, **selector)
+        preview = await client.preview_forget(group, **selector)
+        if not preview.things:
+            from clearwell.adapters.cli.known_groups import require_group
+
+            await require_group(client, group, terminal)
+        return preview
 
     preview = ask(settings, terminal, look)
     if as_json and confirm is None:
@@ -84,8 +90,7 @@ def forget(
 def _is_confirmed(things: int, confirm: int | None, terminal: Terminal) -> bool:
     if confirm is not None:
         return confirm == things
-    typed = typer.prompt(terminal.words("cli_forget_confirm", things=things), default="", show_default=False)
-    return bool(typed.strip() == str(things))
+    return prompt(terminal.words("cli_forget_confirm", things=things)) == str(things)
 
 
 def _show_preview(preview: ForgetPreviewView, terminal: Terminal) -> None:
@@ -104,7 +109,7 @@ def _show_preview(preview: ForgetPreviewView, terminal: Terminal) -> None:
     if preview.released:
         terminal.tell("cli_forget_released", count=len(preview.released))
     if preview.assigned_elsewhere:
-        groups = ", ".join(sorted({one.group_id for one in preview.assigned_elsewhere}))
+        groups = terminal.join_names(sorted({one.group_id for one in preview.assigned_elsewhere}))
         terminal.tell("forget_elsewhere", count=len(preview.assigned_elsewhere), groups=groups)
     terminal.tell("cli_forget_values", count=preview.values)
 

@@ -41,7 +41,13 @@ class Findings:
         """The code of the last sentence. Outputs that the judge left unanswered are mentioned, but are no failure."""
         if not self.healthy:
             return "doctor_not_well"
-        return "doctor_rows_wait" if any(one.check == "judge_gave_up" for one in self.found) else "doctor_all_well"
+        if any(one.check == "judge_gave_up" for one in self.found):
+            return "doctor_rows_wait"
+        return "doctor_warnings" if self.warnings else "doctor_all_well"
+
+    @property
+    def warnings(self) -> int:
+        return sum(one.status is CheckStatus.WARNING for one in self.found)
 
     def show(self) -> None:
         for finding in self.found:

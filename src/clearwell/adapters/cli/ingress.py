@@ -154,7 +154,7 @@ def requeue(
     if (row_id is None) is (refused_by is None):
         raise UsageProblem("cli_requeue_what", field="ID")
     if refused_by is not None:
-        rows, note = run(_requeue_many(settings, terminal, group, refused_by))
+        rows, note = run(_requeue_many(settings, terminal, group, _read_check(refused_by, terminal)))
         if as_json:
             from clearwell.views.captures import RequeuedView
 
@@ -170,6 +170,11 @@ def requeue(
         show_receipt(receipt.group_id, receipt.id, receipt.admission, receipt.verdicts, terminal)
     if note is not None:
         terminal.warn(note)
+
+
+def _read_check(typed: str, terminal: Terminal) -> str:
+    """A check by its code, or as the command line prints it, such as non-duplicate."""
+    return next((check for check in IngressCheck if typed == name_check(check, terminal)), typed)
 
 
 async def _requeue_row(
@@ -197,10 +202,12 @@ async def _requeue_row(
 async def _requeue_many(settings: Settings, terminal: Terminal, group: str, refused_by: str) -> tuple[int, str | None]:
     """Queue what a check refused; return how many, and a message if this command does not admit them itself."""
     from clearwell.adapters.cli.connection import connect
+    from clearwell.adapters.cli.known_groups import require_group
 
     async with connect(settings, terminal) as connection:
         left_to_server = connection.leaves_admissions
         left_to_judge = _leave_to_judge(connection, refused_by in {IngressCheck.SELF_CONSISTENCY, JUDGE_GAVE_UP})
+        await require_group(connection.client, group, terminal)
         rows = 0
         while True:
             done = await connection.client.requeue_refused(group, refused_by)

@@ -33,6 +33,9 @@ STYLES = {
     MemoryState.FORGOTTEN: "bold red",
 }
 
+COUNTED = 200
+"""Withdrawn memories are counted up to this number."""
+
 memories = typer.Typer(help="List, show and withdraw verified memories.", rich_markup_mode=None)
 
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The ID that `memories list` shows.")]
@@ -79,12 +82,22 @@ def show_all(
             before=last,
         )
 
-    page = ask(settings, terminal, read)
+    async def look(client: ApiClient) -> tuple[MemoryPageView, MemoryPageView | None]:
+        """The page, and the withdrawn memories where no memory is verified."""
+        page = await read(client)
+        if page.memories or narrowed or as_json:
+            return page, None
+        return page, await client.review.memories(group, state=MemoryState.WITHDRAWN, limit=COUNTED)
+
+    narrowed = any((origin, agent, session, words, since, until, disputed, unused, before))
+    narrowed = narrowed or state is not MemoryState.VERIFIED
+    page, withdrawn = ask(settings, terminal, look)
     if as_json:
         terminal.answer(page)
+    elif withdrawn is not None and withdrawn.memories:
+        count = f"{len(withdrawn.memories)}{'+' if withdrawn.next is not None else ''}"
+        terminal.tell("cli_memories_none_in_force", count=count)
     elif not page.memories:
-        narrowed = any((origin, agent, session, words, since, until, disputed, unused, before))
-        narrowed = narrowed or state is not MemoryState.VERIFIED
         terminal.tell("cli_memories_none" if narrowed else "cli_memories_none_yet", group=group, program=program())
     else:
         headings = ["cli_head_id", "cli_head_state", "cli_head_when", "cli_head_last_used", "cli_head_text"]

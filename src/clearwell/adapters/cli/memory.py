@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,6 +32,12 @@ from clearwell.errors import InvalidInput
 from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import Admission, Fate, IdKind, Source
+
+FORGOTTEN = "verdict_tombstone_forgotten"
+"""The reason of the tombstone check for a text that was forgotten: it is not stored again."""
+
+INSTRUCTION = "verdict_instruction"
+"""The reason of a refused instruction, which may be harmless."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +102,11 @@ def show_receipt(
         case Admission.ADMITTED:
             terminal.tell("cli_capture_admitted", group=group, id=row_id, style="green")
         case Admission.REFUSED:
-            show_refusal("cli_capture_refused", verdicts, terminal, id=row_id)
+            forgotten = any(verdict.reason_code == FORGOTTEN for verdict in verdicts)
+            code = "cli_capture_forgotten" if forgotten else "cli_capture_refused"
+            show_refusal(code, verdicts, terminal, id=row_id)
+            if any(verdict.reason_code == INSTRUCTION for verdict in verdicts):
+                terminal.tell("cli_capture_admit", group=shlex.quote(group), id=row_id)
         case Admission.PENDING:
             terminal.tell("cli_capture_pending", id=row_id, style="yellow")
     show_verdicts(verdicts, terminal)

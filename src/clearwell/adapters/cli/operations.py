@@ -162,7 +162,7 @@ def doctor(
     else:
         findings.show()
         terminal.line()
-        terminal.tell(findings.summary)
+        terminal.tell(findings.summary, warnings=findings.warnings)
     if not findings.healthy:
         raise typer.Exit(1)
 

@@ -1,18 +1,22 @@
 """Errors in words, each with its exit code: 1, or 2 for a command that was not called right."""
 
 import re
+import shlex
 import tomllib
+from uuid import UUID
 
+import typer
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
 from clearwell.adapters.cli.command import USAGE_ERROR, Interrupted, UsageProblem
 from clearwell.adapters.cli.terminal import Terminal
-from clearwell.errors import ClearwellError
+from clearwell.errors import ClearwellError, Conflict
 from clearwell.messages import Language, catalogue, say
 from clearwell.settings import Settings, config_path, locale_language
-from clearwell.text.short_ids import shorten_ids
+from clearwell.text.hidden_text import escape_hidden
+from clearwell.text.short_ids import shorten_id, shorten_ids
 
 PLACE = re.compile(r"line (\d+), column (\d+)")
 QUOTED = re.compile(r"'([^']+)'")
@@ -41,6 +45,8 @@ SAME_REASON = {
 
 NO_COMMAND, NO_CHOICE = "No such command", " is not one of "
 """How Typer begins its sentence on a wrong command, and what it says of a value that is none of the choices."""
+PERSONS_RIGHTS = ("right_missing", "agent_decides_nothing")
+"""What an agent is refused and a person may do."""
 AMBIGUOUS = "cli_id_ambiguous"
 """The only problem that names whole ids, because their short form is what is ambiguous."""
 
@@ -67,13 +73,15 @@ def report(error: Exception) -> int:
         case SettingsError():
             terminal.fail(_unread_problem(error, terminal.language))
         case ClearwellError():
-            text = error.text(terminal.language)
-            terminal.fail(text if error.code == AMBIGUOUS else shorten_ids(text))
+            terminal.fail(describe(error, terminal))
         case OSError():
             about = "" if error.filename is None else f": {error.filename}"
             terminal.fail(f"{error.strerror or error}{about}")
         case Interrupted():
             terminal.fail(terminal.words("cli_interrupted"))
+            return 130
+        case typer.Abort():
+            terminal.fail(terminal.words("cli_cancelled"))
             return 130
         case _ if isinstance(error, USAGE_ERROR):
             terminal.fail(usage_problem(error, terminal.language))
@@ -81,6 +89,28 @@ def report(error: Exception) -> int:
         case _:
             raise error
     return 2 if isinstance(error, UsageProblem) else 1
+
+
+def describe(error: ClearwellError, terminal: Terminal) -> str:
+    """An error in words, with what to do about it from a shell."""
+    if isinstance(error, Conflict) and error.code == "promotion_rejected" and "reason" in error.current:
+        return terminal.words(
+            "cli_promotion_rejected",
+            at=str(error.current["made_at"])[: len("2026-01-01")],
+            reason=escape_hidden(str(error.current["reason"])),
+            group=shlex.quote(str(error.current["group_id"])),
+            tombstone=shorten_id(UUID(str(error.current["tombstone_id"]))),
+        )
+    if error.code in PERSONS_RIGHTS and _acts_for_agent():
+        return terminal.words("cli_acts_for_agent")
+    text = error.text(terminal.language)
+    return text if error.code == AMBIGUOUS else shorten_ids(text)
+
+
+def _acts_for_agent() -> bool:
+    """Whether the variable, and no key, takes the rights of a person away."""
+    settings = Settings()
+    return settings.actor == "agent" and settings.api_key is None
 
 
 def setting_problem(problem: ErrorDetails, language: Language) -> str:

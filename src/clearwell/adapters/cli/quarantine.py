@@ -173,7 +173,7 @@ def _show(traced: TracedOutput, settings: Settings, terminal: Terminal) -> None:
     terminal.pairs([(terminal.words(code).capitalize(), value) for code, value in named])
     terminal.line()
     terminal.tell("cli_explain_text", style="bold")
-    terminal.block(escape_hidden(row.content[:SHOWN_CHARS]), indent=4)
+    terminal.block(escape_hidden(row.content[:SHOWN_CHARS]) or terminal.words("cli_explain_erased"), indent=4)
     if len(row.content) > SHOWN_CHARS:
         more = terminal.words("cli_explain_text_more", count=len(row.content) - SHOWN_CHARS)
         terminal.line(f"    {more}")
@@ -243,7 +243,7 @@ def show_statements(row: QuarantineRowView, terminal: Terminal) -> None:
     if not row.statements:
         return
     kinds = Counter(segment.kind for segment in row.statements)
-    named = ", ".join(f"{terminal.words(f'segment_{kind}')} {count}" for kind, count in kinds.most_common())
+    named = terminal.join_names(f"{terminal.words(f'segment_{kind}')} {count}" for kind, count in kinds.most_common())
     found = [segment for segment in row.statements if segment.kind in STATEMENT_KINDS]
     terminal.line()
     code = "cli_explain_statements" if found else "cli_explain_statements_none"

@@ -17,10 +17,11 @@ from clearwell.adapters.cli.conflicts import settle_conflicts, show_copies
 from clearwell.adapters.cli.decisions import Choice, decide_each, decide_one, find_insight, read_insight_id
 from clearwell.adapters.cli.dossier import show_dossier, show_insights
 from clearwell.adapters.cli.ids import read_id
+from clearwell.adapters.cli.questions import interrupted_midway
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError
 from clearwell.text.hidden_text import escape_hidden
-from clearwell.text.short_ids import shorten_id, shorten_ids
+from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import Action, Flag, IdKind, InsightState, Origin
 
 if TYPE_CHECKING:
@@ -228,9 +229,10 @@ async def _decide_all(
     client: ApiClient, group: str, choices: Sequence[Choice], terminal: Terminal, as_json: bool
 ) -> list[DecisionResultView | ClearwellError]:
     """Carry out the decisions and show each result, with the memories that a promoted text contradicts."""
-    results = await decide_each(
-        choices, lambda choice: _decide_seen(client, group, choice, terminal, may_ask=not as_json)
-    )
+    with interrupted_midway(is_midway=len(choices) > 1):
+        results = await decide_each(
+            choices, lambda choice: _decide_seen(client, group, choice, terminal, may_ask=not as_json)
+        )
     for choice, result in zip(choices, results, strict=True) if not as_json else ():
         _show_result(choice, result, terminal)
         if not isinstance(result, ClearwellError) and result.conflicts_with:
@@ -275,8 +277,10 @@ def _describe_problems(results: Sequence[R | ClearwellError], terminal: Terminal
 
 
 def _show_result(choice: Choice, result: DecisionResultView | ClearwellError, terminal: Terminal) -> None:
+    from clearwell.adapters.cli.problems import describe
+
     if isinstance(result, ClearwellError):
-        terminal.fail(shorten_ids(result.text(terminal.language)))
+        terminal.fail(describe(result, terminal))
         return
     insight = result.insight
     until = "–" if insight is None or insight.snoozed_until is None else terminal.moment(insight.snoozed_until)
@@ -285,7 +289,14 @@ def _show_result(choice: Choice, result: DecisionResultView | ClearwellError, te
     code = f"cli_decided_{result.status}_already" if result.already else f"cli_decided_{result.status}"
     if choice.action is Action.UNDO and insight is None:
         code = "cli_decided_undone_decision"
-    terminal.tell(code, style="green", insight=choice.id, id=result.id, version=version, until=until, undone=undone)
+    state = "" if insight is None else terminal.words(f"state_{insight.state}")
+    if insight is not None and insight.state is InsightState.SNOOZED:
+        state = f"{state} · {terminal.words('cli_review_until', until=until)}"
+    terminal.tell(
+        code, style="green", insight=choice.id, id=result.id, version=version, until=until, undone=undone, state=state
+    )
+    if result.undone is Action.REJECT:
+        terminal.tell("cli_undone_rejection")
     if choice.action is Action.REJECT:
         show_copies(result, terminal)
 
@@ -293,6 +304,8 @@ def _show_result(choice: Choice, result: DecisionResultView | ClearwellError, te
 def _promote_outputs(
     group: str, ids: Sequence[str], origin: Origin, fields: OutputFields, supersedes: str | None, *, as_json: bool
 ) -> None:
+    from clearwell.adapters.cli.problems import describe
+
     settings, terminal = start()
     old = None if supersedes is None else read_id(supersedes, IdKind.MEMORY, group=group)
     typed = [read_id(one, IdKind.ROW, group=group) for one in ids]
@@ -301,9 +314,11 @@ def _promote_outputs(
         if old is not None:
             fields["supersedes"] = await old.find(client)
         rows = [await one.find(client) for one in typed]
-        return rows, await decide_each(
-            rows, lambda row_id: _promote_output(client, group, row_id, origin, fields, terminal, may_ask=not as_json)
-        )
+        with interrupted_midway(is_midway=len(rows) > 1):
+            return rows, await decide_each(
+                rows,
+                lambda row_id: _promote_output(client, group, row_id, origin, fields, terminal, may_ask=not as_json),
+            )
 
     rows, results = ask(settings, terminal, act)
     if as_json:
@@ -313,7 +328,7 @@ def _promote_outputs(
     else:
         for row_id, result in zip(rows, results, strict=True):
             if isinstance(result, ClearwellError):
-                terminal.fail(shorten_ids(result.text(terminal.language)))
+                terminal.fail(describe(result, terminal))
                 continue
             code = "cli_decided_promoting" if result.status == "promoting" else "cli_decided_promoted"
             terminal.tell(f"{code}_already" if result.already else code, style="green", insight=row_id, id=result.id)

@@ -3,7 +3,7 @@
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from clearwell.adapters.cli.addresses import address, find_api
+from clearwell.adapters.cli.addresses import address, find_api, find_foreign_api
 from clearwell.adapters.cli.command import program
 from clearwell.adapters.cli.spool import count_spooled
 from clearwell.adapters.cli.terminal import Terminal
@@ -65,13 +65,17 @@ class Status:
     database: DatabaseStatus | ClearwellError | None
     working: WorkingStatus | ClearwellError | None
     spool: tuple[SpoolReport, ...] = ()
+    foreign_api: str | None = None
+    """The address that is set, if a server on another data folder answers there."""
 
 
 async def find_status(settings: Settings) -> Status:
     embedder = make_embedder(settings)
     await embedder.close()
+    api = find_api(settings)
     return Status(
-        api=find_api(settings),
+        api=api,
+        foreign_api=None if api else find_foreign_api(settings),
         model=embedder.model,
         database=await _find_database(settings),
         working=await _find_working(settings),
@@ -111,7 +115,7 @@ async def _find_working(settings: Settings) -> WorkingStatus | ClearwellError | 
 
 def show_status(status: Status, settings: Settings, terminal: Terminal) -> None:
     terminal.line(f"Clearwell {__version__}", "bold")
-    api = "cli_status_answers" if status.api else "cli_status_no_api"
+    api = "cli_status_answers" if status.api else "cli_status_foreign" if status.foreign_api else "cli_status_no_api"
     rows = [
         ("API", f"{status.api or address(settings)} · {terminal.words(api, program=program())}"),
         ("PostgreSQL", _server(status.database, settings, terminal)),
@@ -208,7 +212,11 @@ def describe_status(status: Status, settings: Settings, terminal: Terminal) -> S
     return StatusView(
         version=__version__,
         data_dir=str(settings.data_dir),
-        api=ApiStatusView(url=status.api or address(settings), answers=status.api is not None),
+        api=ApiStatusView(
+            url=status.api or address(settings),
+            answers=status.api is not None,
+            serves_other_folder=status.foreign_api is not None,
+        ),
         model=ModelStatusView(name=status.model, embedder=settings.embedder),
         database=_describe_server(status.database, terminal),
         working_memory=_describe_server(status.working, terminal),

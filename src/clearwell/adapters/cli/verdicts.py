@@ -23,19 +23,30 @@ OUTCOME_MARKS = {
 }
 
 
+NOT_RUN = "verdict_after"
+"""The reason of a check that was not run because an earlier one failed."""
+
+
 def show_verdicts(verdicts: Sequence[VerdictView], terminal: Terminal, *, measured: bool = False) -> None:
-    """A row each; with ``measured`` also the value and the threshold by themselves."""
+    """A row each; with ``measured`` also the value and the threshold by themselves. What was not run is one line."""
     headings = ["cli_head_check", "cli_head_outcome", "cli_head_reason"]
     if measured:
         headings[2:2] = ["cli_head_measured", "cli_head_threshold"]
     rows = []
     for verdict in verdicts:
+        if verdict.reason_code == NOT_RUN:
+            continue
         numbers = [write_value(verdict.value), write_value(verdict.threshold)] if measured else []
         rows.append(
             [name_check(verdict.check, terminal), name_outcome(verdict, terminal), *numbers, write_reason(verdict)]
         )
     if rows:
         terminal.table(headings, rows)
+    skipped = [verdict for verdict in verdicts if verdict.reason_code == NOT_RUN]
+    if skipped:
+        failed = name_check(str(skipped[0].params["after"]), terminal)
+        names = terminal.join_names(name_check(verdict.check, terminal) for verdict in skipped)
+        terminal.tell("cli_checks_not_run", failed=failed, names=names)
 
 
 def show_refusal(code: str, verdicts: Sequence[VerdictView], terminal: Terminal, **params: object) -> None:

@@ -185,7 +185,12 @@ class KnownPromotions:
         if tombstone is not None:
             raise Conflict(
                 "promotion_forgotten" if tombstone.kind is TombstoneKind.FORGOTTEN else "promotion_rejected",
-                current={"tombstone_id": str(tombstone.id), "made_at": tombstone.made_at.isoformat()},
+                current={
+                    "group_id": self.group_id,
+                    "tombstone_id": str(tombstone.id),
+                    "made_at": tombstone.made_at.isoformat(),
+                    "reason": tombstone.reason,
+                },
                 reason=tombstone.reason,
                 at=f"{tombstone.made_at:%Y-%m-%d}",
                 tombstone=tombstone.id,
