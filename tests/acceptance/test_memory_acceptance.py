@@ -798,15 +798,13 @@ def test_correction_survives_reindex(server: Installation) -> None:
     new: dict[str, str] = {}
     before: dict[str, str] = {}
     for shape, (wrong, right, _) in SHAPES.items():
+        row = place.admitted(wrong, f"agent for {shape}")
+        path = f"/api/v1/quarantine/{row}/promote"
+        old[shape] = good(place.reviewer.post(path, {"group_id": place.group}))["id"]
+        before[shape] = moment_of(place, old[shape])
         if right is None:
-            row = place.admitted(wrong, f"agent for {shape}")
-            path = f"/api/v1/quarantine/{row}/promote"
-            old[shape] = good(place.reviewer.post(path, {"group_id": place.group}))["id"]
-            before[shape] = moment_of(place, old[shape])
             place.withdraw(old[shape], "The inspection is over.")
         else:
-            old[shape] = place.promote(wrong)
-            before[shape] = moment_of(place, old[shape])
             new[shape] = place.supersede(old[shape], right)
     require_corrected(place, old, new, before)
     for table in ("memories", "group_terms", "group_authors"):

@@ -33,7 +33,8 @@ class PromotionResult:
 
     ``already``: it was promoted before. ``waiting``: decided; the chunks follow when the embedding model responds.
     ``recorded``: a decision was recorded, which is not the case for a repetition. ``conflicts_with``: the verified
-    memories that it contradicts.
+    memories that it contradicts. ``removed``: the entries that were removed from working memory because they say what
+    it supersedes; ``degraded`` names working memory if it did not respond, so that a repetition is needed.
     """
 
     id: UUID
@@ -45,6 +46,8 @@ class PromotionResult:
     recorded: bool = False
     replayed: bool = False
     conflicts_with: tuple[UUID, ...] = ()
+    removed: tuple[UUID, ...] = ()
+    degraded: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
         return {
@@ -55,6 +58,8 @@ class PromotionResult:
             "waiting": self.waiting,
             "decision_id": None if self.decision_id is None else str(self.decision_id),
             "conflicts_with": [str(one) for one in self.conflicts_with],
+            "removed": [str(one) for one in self.removed],
+            "degraded": list(self.degraded),
         }
 
     @classmethod
@@ -62,7 +67,6 @@ class PromotionResult:
         """Return the stored answer to a repeated request."""
         if not isinstance(stored, dict):
             raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
-        conflicting = stored.get("conflicts_with")
         return cls(
             id=UUID(str(stored["id"])),
             promotion_id=UUID(str(stored["promotion_id"])),
@@ -71,5 +75,11 @@ class PromotionResult:
             waiting=bool(stored.get("waiting")),
             decision_id=UUID(str(stored["decision_id"])) if stored.get("decision_id") else None,
             replayed=True,
-            conflicts_with=tuple(UUID(str(one)) for one in conflicting) if isinstance(conflicting, list) else (),
+            conflicts_with=tuple(UUID(one) for one in _read_texts(stored.get("conflicts_with"))),
+            removed=tuple(UUID(one) for one in _read_texts(stored.get("removed"))),
+            degraded=_read_texts(stored.get("degraded")),
         )
+
+
+def _read_texts(stored: Json) -> tuple[str, ...]:
+    return tuple(str(one) for one in stored) if isinstance(stored, list) else ()

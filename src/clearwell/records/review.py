@@ -140,7 +140,8 @@ class DecisionResult:
 
     ``id`` is the memory of a promotion, or else the insight. ``memories`` are the retracted or restored memories;
     ``withdrawn`` is the memory that an undo withdrew. ``still_said`` are the valid memories, and ``still_working`` the
-    entries of working memory, that say what was rejected; ``removed`` are the entries that were removed.
+    entries of working memory, that say what was rejected; ``removed`` are the entries that were removed. ``degraded``
+    names working memory if it did not respond, so that entries which say a superseded text are still there.
     ``conflicts_with`` are the verified memories that a promoted text contradicts. ``withdrawal_id`` is the decision
     that withdrew the copies of a rejected text, which can be undone separately.
     """
@@ -162,6 +163,7 @@ class DecisionResult:
     still_said: tuple[UUID, ...] = ()
     still_working: tuple[UUID, ...] = ()
     removed: tuple[UUID, ...] = ()
+    degraded: tuple[str, ...] = ()
     replayed: bool = False
 
     def to_json(self) -> dict[str, Json]:
@@ -182,6 +184,8 @@ class DecisionResult:
         for name in ID_LISTS:
             if ids := getattr(self, name):
                 found[name] = [str(one) for one in ids]
+        if self.degraded:
+            found["degraded"] = list(self.degraded)
         if self.insight is not None:
             found["insight"] = self.insight.to_json()
         return found
@@ -191,7 +195,7 @@ class DecisionResult:
         """Return the result that ``to_json`` stored for a repeated request."""
         if not isinstance(stored, dict):
             raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
-        chunks, insight = stored.get("chunks"), stored.get("insight")
+        chunks, insight, degraded = stored.get("chunks"), stored.get("insight"), stored.get("degraded")
         return cls(
             status=str(stored["status"]),
             id=UUID(str(stored["id"])),
@@ -210,6 +214,7 @@ class DecisionResult:
             still_said=_read_ids(stored.get("still_said")),
             still_working=_read_ids(stored.get("still_working")),
             removed=_read_ids(stored.get("removed")),
+            degraded=tuple(str(one) for one in degraded) if isinstance(degraded, list) else (),
         )
 
 
@@ -275,6 +280,13 @@ class Dossier:
         return tuple(one for one in self.nearby if one.relation == relation)
 
 
+WAITS_FOR: Final = {
+    "promotion_tombstoned": "promotion_tombstoned",
+    "working_unavailable": "promotion_waits_for_working",
+}
+"""The message for the problem of a waiting promotion that is not one of the embedding model."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionState:
     """A promotion and its state. ``waiting``: its chunks are not written yet."""
@@ -297,7 +309,7 @@ class PromotionState:
         """Return why it is not verified yet, or None. Only the code of the error is stored."""
         if self.problem is None:
             return None
-        code = self.problem if self.problem == "promotion_tombstoned" else "promotion_waits"
+        code = WAITS_FOR.get(self.problem, "promotion_waits")
         return say(code, language, problem=self.problem)
 
 

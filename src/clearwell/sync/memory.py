@@ -240,9 +240,9 @@ class SyncMemoryManager:
     ) -> PromotionResult:
         """Promote a text to long-term memory. It can be retrieved when this returns, unless the result is ``waiting``.
 
-        ``supersedes`` is the memory that it replaces, whose history is kept. A text that hides characters or speaks to
-        its reader needs ``acknowledge=["hidden_text"]`` or ``["instruction_like"]``; invisible characters are removed,
-        unless ``keep_invisible`` is set.
+        ``supersedes`` is the memory that it replaces, whose history is kept; entries of working memory that say its
+        text are removed. A text that hides characters or speaks to its reader needs ``acknowledge=["hidden_text"]`` or
+        ``["instruction_like"]``; invisible characters are removed, unless ``keep_invisible`` is set.
         """
         return self._loop.run(
             self._inner.promote(

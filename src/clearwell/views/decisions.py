@@ -122,6 +122,11 @@ class DecisionResultView(View):
     removed: tuple[UUID, ...] | None = Field(
         None, exclude_if=is_absent, description="the entries that were removed from working memory"
     )
+    degraded: tuple[str, ...] | None = Field(
+        None,
+        exclude_if=is_absent,
+        description="working_memory if it did not respond: repeat the request to remove what says the superseded text",
+    )
     insight: InsightStatusView | None = Field(None, exclude_if=is_absent)
 
     @classmethod
@@ -134,6 +139,7 @@ class DecisionResultView(View):
             still_said=result.still_said or None,
             still_working=result.still_working or None,
             removed=result.removed or None,
+            degraded=result.degraded or None,
             insight=insight,
         )
 
@@ -147,6 +153,7 @@ class DecisionResultView(View):
             still_said=self.still_said or (),
             still_working=self.still_working or (),
             removed=self.removed or (),
+            degraded=self.degraded or (),
             insight=None if self.insight is None else self.insight.make(InsightStatus),
         )
 

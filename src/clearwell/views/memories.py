@@ -15,7 +15,7 @@ from clearwell.messages import Language, say
 from clearwell.text.hidden_text import escape_hidden
 from clearwell.views.captures import SpanView
 from clearwell.views.problems import ProblemView
-from clearwell.views.view import View
+from clearwell.views.view import View, is_absent
 from clearwell.vocabulary import Label, Layer, Scope, Source
 
 if TYPE_CHECKING:
@@ -37,15 +37,35 @@ class PromotionResultView(View):
     conflicts_with: tuple[UUID, ...] = Field(
         (), description="the verified memories that it contradicts; name one in supersedes to replace it"
     )
+    removed: tuple[UUID, ...] | None = Field(
+        None,
+        exclude_if=is_absent,
+        description="the entries that were removed from working memory because they say what was superseded",
+    )
+    degraded: tuple[str, ...] | None = Field(
+        None,
+        exclude_if=is_absent,
+        description="working_memory if it did not respond: repeat the request to remove what says the superseded text",
+    )
 
     @classmethod
     def from_record(cls, result: PromotionResult) -> Self:
-        return cls.read(result, status="promoting" if result.waiting else "promoted")
+        return cls.read(
+            result,
+            status="promoting" if result.waiting else "promoted",
+            removed=result.removed or None,
+            degraded=result.degraded or None,
+        )
 
     def to_record(self) -> PromotionResult:
         from clearwell.records import PromotionResult
 
-        return self.make(PromotionResult, waiting=self.status == "promoting")
+        return self.make(
+            PromotionResult,
+            waiting=self.status == "promoting",
+            removed=self.removed or (),
+            degraded=self.degraded or (),
+        )
 
 
 class PromotionBatchView(View):
@@ -80,15 +100,35 @@ class IngestedView(View):
     conflicts_with: tuple[UUID, ...] = Field(
         (), description="the verified memories that it contradicts; name one in supersedes to replace it"
     )
+    removed: tuple[UUID, ...] | None = Field(
+        None,
+        exclude_if=is_absent,
+        description="the entries that were removed from working memory because they say what was superseded",
+    )
+    degraded: tuple[str, ...] | None = Field(
+        None,
+        exclude_if=is_absent,
+        description="working_memory if it did not respond: repeat the request to remove what says the superseded text",
+    )
 
     @classmethod
     def from_record(cls, result: PromotionResult) -> Self:
-        return cls.read(result, status="promoting" if result.waiting else "ingested")
+        return cls.read(
+            result,
+            status="promoting" if result.waiting else "ingested",
+            removed=result.removed or None,
+            degraded=result.degraded or None,
+        )
 
     def to_record(self) -> PromotionResult:
         from clearwell.records import PromotionResult
 
-        return self.make(PromotionResult, waiting=self.status == "promoting")
+        return self.make(
+            PromotionResult,
+            waiting=self.status == "promoting",
+            removed=self.removed or (),
+            degraded=self.degraded or (),
+        )
 
 
 class IngestedBatchView(View):

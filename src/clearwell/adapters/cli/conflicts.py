@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from clearwell.client.routes import ApiClient
     from clearwell.views.decisions import DecisionResultView
+    from clearwell.views.memories import IngestedView, PromotionResultView
 
 SHOWN_WIDTH = 200
 
@@ -25,7 +26,7 @@ async def settle_conflicts(
     client: ApiClient,
     group: str,
     conflicts: Sequence[UUID],
-    replace: Callable[[UUID], Awaitable[object]],
+    replace: Callable[[UUID], Awaitable[DecisionResultView | IngestedView]],
     terminal: Terminal,
 ) -> None:
     """Show each memory that a new one contradicts, and ask at a terminal whether to replace it.
@@ -38,8 +39,9 @@ async def settle_conflicts(
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             terminal.warn("cli_conflict_replace", id=memory_id)
         elif _wants_replacement(memory_id, terminal):
-            await replace(memory_id)
+            made = await replace(memory_id)
             terminal.tell("cli_conflict_replaced", id=memory_id, style="green")
+            show_removed(made, terminal)
         else:
             terminal.tell("cli_conflict_kept", id=memory_id)
 
@@ -63,14 +65,21 @@ async def _read_content(client: ApiClient, group: str, memory_id: UUID) -> str:
     return shorten(escape_hidden(origin.promotions[0].content), SHOWN_WIDTH) if origin.promotions else "–"
 
 
+def show_removed(result: DecisionResultView | PromotionResultView | IngestedView, terminal: Terminal) -> None:
+    """Say how many entries were removed from working memory, or that it did not respond."""
+    if result.removed:
+        terminal.tell("cli_copies_removed", count=len(result.removed))
+    if result.degraded:
+        terminal.warn("cli_superseded_left")
+
+
 def show_copies(result: DecisionResultView, terminal: Terminal) -> None:
     """Say what was withdrawn and removed with a decision, and what still says the rejected text."""
     if result.memories:
         terminal.tell(
             "cli_copies_withdrawn", count=len(result.memories), id=result.withdrawal_id or result.decision_id or "–"
         )
-    if result.removed:
-        terminal.tell("cli_copies_removed", count=len(result.removed))
+    show_removed(result, terminal)
     still = [*(result.still_said or ()), *(result.still_working or ())]
     if still:
         terminal.tell("cli_copies_left", ids=terminal.join_ids(still), style="yellow")

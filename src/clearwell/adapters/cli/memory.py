@@ -25,7 +25,7 @@ from clearwell.adapters.cli.arguments import (
     read_text,
 )
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, run, start
-from clearwell.adapters.cli.conflicts import settle_conflicts
+from clearwell.adapters.cli.conflicts import settle_conflicts, show_removed
 from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.verdicts import name_flags, show_refusal, show_verdicts
 from clearwell.errors import InvalidInput
@@ -182,6 +182,7 @@ def show_ingested(made: IngestedView, group: str, terminal: Terminal) -> None:
         terminal.tell("cli_ingested_already", group=group, id=made.id)
     else:
         terminal.tell("cli_ingested", group=group, id=made.id, chunks=made.chunks)
+    show_removed(made, terminal)
 
 
 HotThreshold = Annotated[

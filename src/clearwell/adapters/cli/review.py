@@ -13,7 +13,7 @@ import typer
 from clearwell.adapters.cli.acknowledgement import Acknowledge, KeepInvisible, promote_seen
 from clearwell.adapters.cli.arguments import check_time
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
-from clearwell.adapters.cli.conflicts import settle_conflicts, show_copies
+from clearwell.adapters.cli.conflicts import settle_conflicts, show_copies, show_removed
 from clearwell.adapters.cli.decisions import Choice, decide_each, decide_one, find_insight, read_insight_id
 from clearwell.adapters.cli.dossier import show_dossier, show_insights
 from clearwell.adapters.cli.ids import read_id
@@ -299,6 +299,8 @@ def _show_result(choice: Choice, result: DecisionResultView | ClearwellError, te
         terminal.tell("cli_undone_rejection")
     if choice.action is Action.REJECT:
         show_copies(result, terminal)
+    elif choice.action is Action.PROMOTE:
+        show_removed(result, terminal)
 
 
 def _promote_outputs(
@@ -332,6 +334,7 @@ def _promote_outputs(
                 continue
             code = "cli_decided_promoting" if result.status == "promoting" else "cli_decided_promoted"
             terminal.tell(f"{code}_already" if result.already else code, style="green", insight=row_id, id=result.id)
+            show_removed(result, terminal)
     _fail_with(results)
 
 

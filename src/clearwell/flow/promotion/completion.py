@@ -8,9 +8,11 @@ from clearwell.errors import Unavailable
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.promotion.conflicts import ConflictFinder, PlannedText
+from clearwell.flow.promotion.copies import CopyFinder
 from clearwell.flow.promotion.planning import Chunker, build_chunks, find_single_vector
 from clearwell.flow.tombstones.hashing import ValueHasher
 from clearwell.ports import TOMBSTONED, Clock, DecisionStore, Ids, TombstoneStore, WaitingPromotion
+from clearwell.records import Principal
 from clearwell.vocabulary import AuditAction
 
 log = structlog.get_logger(__name__)
@@ -19,7 +21,7 @@ UNDECIDED: Final = "promotion_undecided"
 
 
 class PromotionCompleter:
-    """Creates the chunks of waiting promotions."""
+    """Creates the chunks of waiting promotions, and removes what says a text that they supersede."""
 
     def __init__(
         self,
@@ -28,6 +30,7 @@ class PromotionCompleter:
         hasher: ValueHasher,
         chunker: Chunker,
         conflicts: ConflictFinder,
+        copies: CopyFinder,
         announcer: DecisionAnnouncer,
         clock: Clock,
         ids: Ids,
@@ -37,6 +40,7 @@ class PromotionCompleter:
         self._hasher = hasher
         self._chunker = chunker
         self._conflicts = conflicts
+        self._copies = copies
         self._announcer = announcer
         self._audit_events = AuditEvents(clock, ids)
 
@@ -79,6 +83,11 @@ class PromotionCompleter:
         memories = build_chunks(promotion, chunks, embeddings, at=event.at)
         vector = find_single_vector(embeddings, self._conflicts.model)
         (conflicting,) = await self._conflicts.find(waiting.group_id, [PlannedText(promotion.text, vector)])
+        if promotion.supersedes is not None:
+            # Before the memory is written: if working memory does not answer, the promotion goes on waiting.
+            await self._copies.remove_superseded(
+                promotion.group_id, promotion.supersedes, by_memory=promotion.memory_id, by=Principal.local("worker")
+            )
         completed = await self._decisions.complete_waiting(
             waiting,
             memories,

@@ -1,21 +1,35 @@
-"""Copies of a value: what still says it when it is rejected or withdrawn.
+"""Copies of a value: what still says it when it is rejected, withdrawn or superseded.
 
 Texts are compared as tombstones compare them, so a memory that says the value in one of its sentences is a copy.
 """
 
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from clearwell.errors import NotFound
+import structlog
+
+from clearwell.errors import NotFound, WorkingMemoryUnavailable
 from clearwell.flow.working.maintenance import EntryRemover
 from clearwell.offload import offload
 from clearwell.ports import ReviewStore, WorkingStore
-from clearwell.records import Principal, SourceSelector
+from clearwell.records import MemoryState, Principal, SourceSelector
 from clearwell.text.normalisation import find_values, normalise
 
+log = structlog.get_logger(__name__)
 PAGE: Final = 1_000
 """Memories that are read at once."""
+WORKING_MEMORY: Final = "working_memory"
+"""The component that an answer calls degraded when it did not respond."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedEntries:
+    """The entries that were removed from working memory, and the component that did not respond."""
+
+    ids: tuple[UUID, ...] = ()
+    degraded: tuple[str, ...] = ()
 
 
 class CopyFinder:
@@ -61,6 +75,38 @@ class CopyFinder:
                 continue
             removed.append(entry_id)
         return tuple(removed)
+
+    async def remove_superseded(
+        self, group_id: str, superseded: UUID, *, by_memory: UUID, by: Principal
+    ) -> tuple[UUID, ...]:
+        """Remove the entries that say what a memory says that another one supersedes, or waits to supersede.
+
+        Nothing is removed if the new memory repeats that text, or the old one is valid again after an undo. Raises
+        WorkingMemoryUnavailable; the call can be repeated.
+        """
+        found = await self._review.promotions(group_id, [superseded, by_memory])
+        states = {one.promotion.memory_id: one for one in found}
+        old, new = states.get(superseded), states.get(by_memory)
+        if old is None or new is None:
+            return ()
+        if old.state is MemoryState.VERIFIED and new.state is not MemoryState.PROMOTING:
+            return ()
+        text, replacement = old.promotion.text.content, new.promotion.text.content
+        values = await _normalise_all([text])
+        if await offload(len(replacement), _select, [(by_memory, replacement)], values):
+            return ()
+        return await self.remove_entries(group_id, await self.find_entries(group_id, [text]), by=by)
+
+    async def try_remove_superseded(
+        self, group_id: str, superseded: UUID, *, by_memory: UUID, by: Principal
+    ) -> RemovedEntries:
+        """Remove them after the decision. It is in force all the same if working memory does not respond."""
+        try:
+            removed = await self.remove_superseded(group_id, superseded, by_memory=by_memory, by=by)
+        except WorkingMemoryUnavailable as error:
+            log.warning("superseded entries not removed", memory=str(superseded), reason=error.code)
+            return RemovedEntries(degraded=(WORKING_MEMORY,))
+        return RemovedEntries(ids=removed)
 
 
 async def _normalise_all(texts: Sequence[str]) -> Set[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from uuid import UUID
 
 from clearwell.errors import ClearwellError, Conflict, NotFound
 from clearwell.flow import limits
@@ -9,6 +10,7 @@ from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.counters import Counters
 from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.idempotency import StoredAnswer, claim_key
+from clearwell.flow.promotion.copies import WORKING_MEMORY, CopyFinder
 from clearwell.flow.promotion.planning import PromotionPlanner
 from clearwell.flow.promotion.screening import screen_text
 from clearwell.flow.promotion.writing import PromotionWriter
@@ -26,6 +28,7 @@ class TextPromoter:
         gate: AccessGate,
         planner: PromotionPlanner,
         writer: PromotionWriter,
+        copies: CopyFinder,
         decisions: DecisionStore,
         idempotency: IdempotencyStore,
         counters: Counters,
@@ -35,6 +38,7 @@ class TextPromoter:
         self._gate = gate
         self._planner = planner
         self._writer = writer
+        self._copies = copies
         self._decisions = decisions
         self._idempotency = idempotency
         self._counters = counters
@@ -44,13 +48,22 @@ class TextPromoter:
     async def promote(
         self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
     ) -> list[PromotionResult | ClearwellError]:
-        """Promote texts in one transaction. Returns the memory or the error of each text, in order."""
+        """Promote texts in one transaction. Returns the memory or the error of each text, in order.
+
+        Entries of working memory that say a superseded text are removed afterwards. If working memory does not
+        respond, the result says so, and repeating the call removes them.
+        """
         await self._gate.require_person(by, group_id, "promote")
         checked = [await self._check(text) for text in texts]
         async with claim_key(self._idempotency, request) as claim:
             if isinstance(claim, StoredAnswer):
-                return _replay_answer(claim.value, checked)
-            results = await self._promote(group_id, checked, by, claim)
+                replayed = _replay_answer(claim.value, checked)
+                unfinished = [isinstance(one, PromotionResult) and bool(one.degraded) for one in replayed]
+                return await self._remove_superseded(group_id, checked, replayed, by) if any(unfinished) else replayed
+            written = await self._promote(group_id, checked, by, claim)
+            results = await self._remove_superseded(group_id, checked, written, by)
+            if claim is not None and results != written:
+                await self._idempotency.complete(claim, _store_answer(results))
         for text, result in zip(checked, results, strict=True):
             if isinstance(text, NewMemory) and isinstance(result, PromotionResult) and result.recorded:
                 self._counters.count_decision(group_id, Action.PROMOTE)
@@ -67,9 +80,27 @@ class TextPromoter:
         async with self._decisions.transaction(group_id) as transaction:
             written = iter(await self._writer.write(transaction, group_id, plans, by=by))
             results = [text if isinstance(text, ClearwellError) else next(written) for text in texts]
+            results = [_mark_unfinished(*pair) for pair in zip(texts, results, strict=True)]
             if claim is not None:
                 await transaction.store_answer(claim, _store_answer(results))
         return results
+
+    async def _remove_superseded(
+        self,
+        group_id: str,
+        texts: Sequence[NewMemory | ClearwellError],
+        results: Sequence[PromotionResult | ClearwellError],
+        by: Principal,
+    ) -> list[PromotionResult | ClearwellError]:
+        """Remove what says the superseded texts from working memory, and name it in the results."""
+        done: list[PromotionResult | ClearwellError] = []
+        for text, result in zip(texts, results, strict=True):
+            superseded = _find_superseded(text, result)
+            if superseded is not None and isinstance(result, PromotionResult):
+                removed = await self._copies.try_remove_superseded(group_id, superseded, by_memory=result.id, by=by)
+                result = replace(result, removed=removed.ids, degraded=removed.degraded)
+            done.append(result)
+        return done
 
     async def _check(self, text: NewMemory) -> NewMemory | ClearwellError:
         try:
@@ -85,6 +116,22 @@ class TextPromoter:
             return await screen_text(valid)
         except ClearwellError as problem:
             return problem
+
+
+def _find_superseded(text: NewMemory | ClearwellError, result: PromotionResult | ClearwellError) -> UUID | None:
+    """The memory that a promotion has superseded. One that waits has not yet."""
+    if isinstance(text, ClearwellError) or isinstance(result, ClearwellError) or result.waiting:
+        return None
+    return None if text.supersedes == result.id else text.supersedes
+
+
+def _mark_unfinished(
+    text: NewMemory | ClearwellError, result: PromotionResult | ClearwellError
+) -> PromotionResult | ClearwellError:
+    """The result as it is until the superseded text is removed, so that a repetition does what was interrupted."""
+    if _find_superseded(text, result) is None or isinstance(result, ClearwellError):
+        return result
+    return replace(result, degraded=(WORKING_MEMORY,))
 
 
 def _store_answer(results: Sequence[PromotionResult | ClearwellError]) -> Json:

@@ -15,6 +15,7 @@ from clearwell.flow import limits
 from clearwell.flow.counters import Counters
 from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.idempotency import StoredAnswer, claim_key
+from clearwell.flow.promotion.copies import WORKING_MEMORY, CopyFinder
 from clearwell.flow.review.insights import InsightChanged
 from clearwell.flow.review.merge import InsightMerge
 from clearwell.flow.review.promotion import InsightPromotion
@@ -41,6 +42,7 @@ class DecisionExecutor:
         snooze: InsightSnooze,
         undo: DecisionUndo,
         retraction: Retraction,
+        copies: CopyFinder,
         decisions: DecisionStore,
         idempotency: IdempotencyStore,
         counters: Counters,
@@ -52,6 +54,7 @@ class DecisionExecutor:
         self._snooze = snooze
         self._undo = undo
         self._retraction = retraction
+        self._copies = copies
         self._decisions = decisions
         self._idempotency = idempotency
         self._counters = counters
@@ -63,7 +66,7 @@ class DecisionExecutor:
         """Decide on one insight, or return the answer to an earlier request with the same key."""
         async with claim_key(self._idempotency, request) as claim:
             if isinstance(claim, StoredAnswer):
-                return _replay(claim)
+                return await self._remove_superseded(group_id, _replay(claim), by)
             for _ in range(ATTEMPTS):
                 try:
                     result = await self._attempt(group_id, decision, by, claim)
@@ -86,8 +89,9 @@ class DecisionExecutor:
             case Action.PROMOTE:
                 promotion = await self._promotion.prepare(group_id, decision)
                 async with self._decisions.transaction(group_id) as transaction:
-                    result = await self._promotion.apply(transaction, promotion, by)
-                    return await _store(transaction, claim, result)
+                    result = _mark_unfinished(await self._promotion.apply(transaction, promotion, by))
+                    await _store(transaction, claim, result)
+                return await self._remove_superseded(group_id, result, by, claim)
             case Action.REJECT:
                 rejection = await self._rejection.prepare(group_id, decision)
                 if decision.withdraw:
@@ -115,6 +119,18 @@ class DecisionExecutor:
             case _:
                 raise InvalidInput("action_unknown", field="action", limit="promote, reject, merge, snooze, undo")
 
+    async def _remove_superseded(
+        self, group_id: str, result: DecisionResult, by: Principal, claim: Claim | None = None
+    ) -> DecisionResult:
+        """Remove what says the superseded text from working memory, and name it in the result."""
+        if result.superseded is None or not result.degraded:
+            return result
+        removed = await self._copies.try_remove_superseded(group_id, result.superseded, by_memory=result.id, by=by)
+        result = replace(result, removed=removed.ids, degraded=removed.degraded)
+        if claim is not None:
+            await self._idempotency.complete(claim, result.to_json())
+        return result
+
     async def decide_many(
         self,
         group_id: str,
@@ -127,7 +143,11 @@ class DecisionExecutor:
         async with claim_key(self._idempotency, request) as claim:
             if isinstance(claim, StoredAnswer):
                 stored = claim.value if isinstance(claim.value, list) else []
-                return [_replay_one_of_many(one) for one in stored]
+                replayed = [_replay_one_of_many(one) for one in stored]
+                return [
+                    one if isinstance(one, Conflict) else await self._remove_superseded(group_id, one, by)
+                    for one in replayed
+                ]
             results = [await self._decide_or_refuse(group_id, one, by) for one in decisions]
             if claim is not None:
                 await self._idempotency.complete(claim, [_store_one_of_many(one) for one in results])
@@ -210,6 +230,16 @@ async def _store(transaction: DecisionTransaction, claim: Claim | None, result: 
     if claim is not None:
         await transaction.store_answer(claim, result.to_json())
     return result
+
+
+def _mark_unfinished(result: DecisionResult) -> DecisionResult:
+    """The result of a promotion as it is until the superseded text is removed from working memory.
+
+    It is stored with the decision, so that a repetition does what was interrupted.
+    """
+    if result.superseded is None or result.status != "promoted":
+        return result
+    return replace(result, degraded=(WORKING_MEMORY,))
 
 
 def _replay(answer: StoredAnswer) -> DecisionResult:

@@ -197,8 +197,8 @@ IngestBody = Annotated[
     "/api/v1/memory/ingest",
     summary="Promote a text to long-term memory",
     description="A decision of a person. The memory can be retrieved as soon as the response arrives. Use items: "
-    "[...] for up to 100 texts at once; the answer has a result or a problem for each. Requires the "
-    "scope review.",
+    "[...] for up to 100 texts at once; the answer has a result or a problem for each. Entries "
+    "of working memory that say what supersedes names are removed (removed). Requires the scope review.",
     response_description="Stored as verified memory.",
     responses=openapi.problems(*openapi.WRITES),
 )
