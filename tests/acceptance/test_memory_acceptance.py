@@ -19,7 +19,15 @@ import redis
 
 from clearwell import NewCapture, NotAllowed, Principal, Right, SyncMemoryManager, open_memory
 from clearwell.settings import Settings
-from tests.acceptance.outsider import AgedInstallation, Installation, Place, good, require_absent, require_present
+from tests.acceptance.outsider import (
+    AgedInstallation,
+    Installation,
+    Place,
+    good,
+    require_absent,
+    require_present,
+    tells,
+)
 from tests.conftest import with_database
 from tests.faults.stepped_server import SteppedClock
 from tests.integration.cli.program import Program, until
@@ -39,7 +47,7 @@ def made(postgres_url: str, valkey_server: str, folder: Path, name: str, databas
             "DATABASE_URL": with_database(postgres_url, f"memory_{name}"),
             "REDIS_URL": redis_url,
             "CLEARWELL_DATA_DIR": str(folder / "data"),
-            "CLEARWELL_SWEEP_SECONDS": "0.2",
+            "CLEARWELL_SWEEP_SECONDS": "1",
         }
         yield Program(folder, environment)
         connection.execute(f'DROP DATABASE "memory_{name}" WITH (FORCE)')
@@ -410,12 +418,11 @@ def test_evidence_rebuild_from_retained(server: Installation) -> None:
 
     before = answers()
     assert all(before)
-    assert not any("7431" in str(one) or "6600" in str(one) for one in before)
-    with server.stopped():
-        for table in ("memories", "statements", "segmentations", "quarantine_vectors", "group_terms", "group_authors"):
-            server.rows(f"DELETE FROM {table} WHERE group_id = %s", place.group)  # noqa: S608
-        server.lose_working_memory()
-        server.operator.program.good("rebuild")
+    assert not any(tells(str(one), "7431") or tells(str(one), "6600") for one in before)
+    for table in ("memories", "statements", "segmentations", "quarantine_vectors", "group_terms", "group_authors"):
+        server.rows(f"DELETE FROM {table} WHERE group_id = %s", place.group)  # noqa: S608
+    server.lose_working_memory()
+    server.operator.program.good("rebuild")
     until(lambda: server.rows(statements, place.group) == made_of)
     server.operator.program.good("working", "rebuild", "-g", place.group)
     assert answers() == before
@@ -576,7 +583,7 @@ def launder(place: Place, bad: str, supersedes: str) -> None:
     assert {place.refused_by(one) for one in rows} == {"tombstone"}
     digest = place.digest()
     said = [json.dumps(insight) for insight in digest["insights"]]
-    assert not any("7431" in one for one in said), "no insight is made of it"
+    assert not any(tells(one, "7431") for one in said), "no insight is made of it"
     wanted = {"group_id": place.group}
     for path, body in (
         ("/api/v1/memory/ingest", {"content": bad}),
@@ -759,7 +766,7 @@ def test_tombstone_no_second_memory_unit_and_no_second_copy(server: Installation
     require_absent(place.read(QUESTION), ("7431", "quagga", "tombstone"))
     kept = server.rows("SELECT t::text FROM tombstones t WHERE group_id = %s", place.group)
     assert kept
-    assert not any("7431" in one for (one,) in kept), "the rejection does not hold the value"
+    assert not any(tells(one, "7431") for (one,) in kept), "the rejection does not hold the value"
     assert place.best(LAMP_QUESTION) == LAMP
 
 
@@ -864,10 +871,9 @@ def test_correction_retraction_without_replacement(server: Installation) -> None
         assert place.best(LAMP_QUESTION) == LAMP
 
     require_taken_back()
-    with server.stopped():
-        server.rows("DELETE FROM memories WHERE group_id = %s", place.group)
-        server.lose_working_memory()
-        server.operator.program.good("rebuild")
+    server.rows("DELETE FROM memories WHERE group_id = %s", place.group)
+    server.lose_working_memory()
+    server.operator.program.good("rebuild")
     server.operator.program.good("working", "rebuild", "-g", place.group)
     require_taken_back()
     require_absent(place.read_programs(QUESTION), ("7431",))
