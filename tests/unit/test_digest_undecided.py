@@ -45,12 +45,11 @@ def test_one_output_against_an_undecided_insight_makes_a_dispute_that_replaces_i
     assert sorted(sorted(one.log_id.int for one in side.statements) for side in made.sides) == [[2, 3], [4]]
 
 
-def test_support_for_an_undecided_insight_makes_no_insight_with_its_statements() -> None:
+def test_what_an_undecided_insight_says_is_not_shown_again() -> None:
     rows = [row(3, "certificate", JUNE, "a3"), row(4, "certificate", ON_JUNE, "a4")]
-    old = {one.log_id for one in earlier()}
-    for made in drafted(rows, insight(*earlier())).drafts:
-        assert made.replaces is None
-        assert old.isdisjoint(one.log_id for one in made.sources)
+    assert len(drafted(rows).drafts) == 1
+    repeating = drafted(rows, insight(*earlier()))
+    assert (repeating.report["repeated"], repeating.report["insights"]) == (1, 0)
 
 
 def test_who_joins_an_undecided_dispute_is_not_shown_as_agreement() -> None:

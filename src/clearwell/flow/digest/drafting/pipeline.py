@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from clearwell.flow.digest.drafting.clusters import NEAR, Cluster, find_clusters
 from clearwell.flow.digest.drafting.drafts import (
     CONFLICTS_WITH_VERIFIED,
@@ -95,15 +97,18 @@ def draft(
     disputed = _find_disputed(undecided, everything, scorer, hidden)
     found = links.split(find_clusters(texts, space.head(len(texts)), near=thresholds.near), speakers=TWO)
     scored = _examine(found, texts, scorer, hidden)
-    supported = [one for one in [*disputed, *scored] if is_supported(one)]
+    found_supported = [one for one in [*disputed, *scored] if is_supported(one)]
+    supported = [one for one in found_supported if not _repeats_shown(one, len(texts), space, links, thresholds.near)]
     choice = choose(supported, limits.max_insights, similarity, limits, worthy=thresholds.worthy)
     alone = not choice.taken
     if alone:
         single = _find_single(texts, space.head(len(texts)), links, scorer, hidden)
-        choice = choose(single, limits.min_insights, similarity, limits, worthy=0.0)
+        new = [one for one in single if not _repeats_shown(one, len(texts), space, links, thresholds.near)]
+        choice = choose(new, limits.min_insights, similarity, limits, worthy=0.0)
     made = tuple(_make_draft(one) for one in choice.taken)
     report = _report(candidates, texts, found, scored, choice, made)
-    return Drafts(drafts=made, report={**report, "fallback": alone and bool(made)})
+    repeated = len(found_supported) - len(supported)
+    return Drafts(drafts=made, report={**report, "repeated": repeated, "fallback": alone and bool(made)})
 
 
 def is_supported(one: ScoredCluster) -> bool:
@@ -139,6 +144,18 @@ def _find_disputed(
         if not insight.has_sides:
             disputed.append(one)
     return disputed
+
+
+def _repeats_shown(one: ScoredCluster, first: int, space: Space, links: Links, near: float) -> bool:
+    """Return whether most texts say what undecided insights already say. Their texts are those from ``first`` on."""
+    if one.dispute.sides:
+        return False
+    nearness = space.measure(space.joint[list(one.places)], space.joint[first:])
+    said = (
+        links.connect(place, [first + int(at) for at in np.flatnonzero(row >= near)])
+        for place, row in zip(one.places, nearness, strict=True)
+    )
+    return 2 * sum(said) > len(one.places)
 
 
 def _examine(

@@ -65,6 +65,8 @@ class ScoredCluster:
     """A cluster with its measurements. Indexes refer to ``texts``."""
 
     texts: Sequence[Text]
+    places: Sequence[int]
+    """The indexes of the texts among all texts of the digest."""
     sources: Sequence[tuple[int, DigestCandidate]]
     """The most central statement of each row, with the index of its text."""
     central: Sequence[float]
@@ -185,6 +187,7 @@ class ClusterScorer:
         numbers = {place: at for at, place in enumerate(members)}
         return ScoredCluster(
             texts=texts,
+            places=members,
             sources=[(numbers[place], statement) for place, statement in sources],
             central=self._measure_centrality(members),
             agreement=agreement,
