@@ -46,7 +46,8 @@ def test_a_lost_heads_file_is_told_and_settled(program: Program, tmp_path: Path)
     assert program.good("audit", "verify", "-g", "harbour", "--json").json["warnings"] == []
 
 
-def test_a_restored_backup_has_the_heads_of_its_time(own_folder: Path, bundled: Program) -> None:
+def test_a_restored_backup_has_the_heads_of_its_time(own_folder: Path) -> None:
+    bundled = Program(own_folder, {"CLEARWELL_DATA_DIR": str(own_folder / "data")})
     set_agent(bundled, "before")
     bundled.good("audit", "verify", "-g", "harbour")
     bundled.good("backup", str(own_folder / "backup"))
