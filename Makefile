@@ -3,13 +3,15 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 # Files in the order of their names: integration tests, which take long, before unit tests. By default the files with the
 # fewest tests come last, and those are the longest.
-PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
+PARALLEL := --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
+# One process more than there are processors, because many tests wait for servers, browsers and conditions.
+PROCESSES = --numprocesses=$$(($$(getconf _NPROCESSORS_ONLN) + 1))
 EXTRAS := tests/distribution/test_extras.py
 # Bytecode is kept, also where the environment forbids it. Else every program that a test starts compiles Clearwell again,
 # and pytest takes ten seconds to rewrite the assertions of every test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help serve test test-edge test-extras test-faults test-fast coverage check docs reference outputs dist bench schema sync browser screenshots environment environment-dev clean
+.PHONY: help serve test test-edge test-extras test-faults test-fast coverage check lint docs reference outputs dist bench schema sync browser screenshots environment environment-dev clean
 
 help:
 	@echo "make serve     run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
@@ -20,6 +22,7 @@ help:
 	@echo "make test-fast the unit and contract tests alone, in under a minute"
 	@echo "make coverage  every test, with a report of the lines that none of them runs"
 	@echo "make check     ruff, mypy and the import contracts"
+	@echo "make lint      the same without mypy, in seconds"
 	@echo "make docs      the documentation, in site/; fails on a broken link"
 	@echo "make reference the pages of docs/reference/, written again from the code"
 	@echo "make outputs   what the snippets of the documentation print, written into its pages"
@@ -34,8 +37,12 @@ help:
 serve: environment
 	@exec $(RUN) -m clearwell serve
 
-test: check browser
-	$(RUN) -m pytest $(PARALLEL) --durations=10 --ignore=$(EXTRAS)
+# mypy runs beside the tests, where they leave the processors idle. What it says comes below what they say.
+test: lint browser
+	@told=$$(mktemp); nice $(RUN) -m mypy >"$$told" 2>&1 & mypy=$$!; \
+	trap 'kill $$mypy 2>/dev/null; rm -f "$$told"' EXIT; trap 'exit 130' INT TERM; \
+	$(RUN) -m pytest $(PROCESSES) $(PARALLEL) --durations=10 --ignore=$(EXTRAS); tests=$$?; \
+	wait $$mypy; types=$$?; echo '$(RUN) -m mypy'; cat "$$told"; exit $$((tests ? tests : types))
 
 # With other requests than those of make test, because more are drawn from the same seed.
 test-edge: export EDGE_EXAMPLES ?= 25
@@ -52,7 +59,7 @@ test-faults: environment-dev
 	$(RUN) -m tests.faults $(FAULTS)
 
 test-fast: environment-dev
-	$(RUN) -m pytest --quiet $(PARALLEL) tests/unit tests/contract
+	$(RUN) -m pytest --quiet --numprocesses=logical $(PARALLEL) tests/unit tests/contract
 
 # Chromium and its fonts, for the tests of the console: found, or installed by apt for root.
 browser: environment-dev
@@ -63,12 +70,14 @@ screenshots: browser
 
 coverage: environment-dev browser
 	$(RUN) -m coverage erase
-	$(RUN) -m pytest $(PARALLEL) --cov --cov-report=term --ignore=$(EXTRAS)
+	$(RUN) -m pytest $(PROCESSES) $(PARALLEL) --cov --cov-report=term --ignore=$(EXTRAS)
 
-check: environment-dev
+check: lint
+	$(RUN) -m mypy
+
+lint: environment-dev
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	$(RUN) -m mypy
 	$(RUN) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 docs: reference
