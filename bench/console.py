@@ -6,8 +6,6 @@ measured in Chromium without a cache, until the page is quiet.
 """
 
 import http.client
-import os
-import shutil
 import statistics
 import time
 from collections.abc import Sequence
@@ -16,6 +14,7 @@ from urllib.parse import urlencode
 
 import psycopg
 from playwright.async_api import Browser, async_playwright, expect
+from scripts.browser import find_browser
 
 from bench.ground import ground
 from bench.million import fill_million
@@ -134,8 +133,7 @@ async def measure_loads(port: int, addresses: dict[str, str]) -> dict[str, float
     """The kilobytes that a browser without a cache receives for each page, with everything that the page asks for."""
     pages = {name: address for name, address in addresses.items() if name.endswith(", all") or "," not in name}
     async with async_playwright() as playwright:
-        path = shutil.which(os.environ.get("CLEARWELL_TEST_BROWSER", "chromium"))
-        browser = await playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        browser = await playwright.chromium.launch(executable_path=find_browser(), args=list(ARGUMENTS))
         loads = {name: await _load(browser, f"http://localhost:{port}{address}") for name, address in pages.items()}
         await browser.close()
     return loads

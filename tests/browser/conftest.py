@@ -1,8 +1,6 @@
 """The console behind a real server, in real Chromium. No page may report an error or ask another host."""
 
 import asyncio
-import os
-import shutil
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -15,6 +13,7 @@ import pytest
 import redis
 import uvicorn
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from scripts.browser import find_browser
 
 from clearwell.adapters.http import create_app
 from clearwell.app import Clearwell
@@ -34,7 +33,6 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REFUSALS = ("the server responded with a status of", "Response Status Error Code")
 """What Chromium and htmx report of an answer that is an error, which the page shows."""
 PERSON = Principal.local("local")
@@ -126,8 +124,7 @@ class Console:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    named = os.environ.get("CLEARWELL_TEST_BROWSER")
-    found = shutil.which(named) if named else next(filter(None, map(shutil.which, NAMES)), None)
+    found = find_browser()
     if found is None:
         pytest.exit("The tests of the console need Chromium. Run: make browser", returncode=1)
     return found
