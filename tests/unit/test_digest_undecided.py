@@ -202,3 +202,20 @@ def test_an_owner_and_their_team_are_no_dispute() -> None:
         row(3, "gateway", "The clean-up of the alarm list belongs to Dana Whitlock and nobody else.", "a3"),
     ]
     assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)
+
+
+def test_a_time_within_a_range_is_no_dispute() -> None:
+    rows = [
+        row(1, "coupon", "Lunch on the east wing is late, since the laundry blocks the lift around noon.", "a1"),
+        row(2, "coupon", "The laundry blocks the lift of the east wing from 11:30 to 12:30, so lunch is late.", "a2"),
+    ]
+    assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)
+
+
+def test_two_voices_with_opposite_words_are_not_shown_as_agreement() -> None:
+    rows = [
+        row(1, "refund", "The contract with Hengrun allows subcontracting of the trunk transport.", "a1"),
+        row(2, "refund", "Subcontracting of the trunk transport is forbidden by the contract with Hengrun.", "a2"),
+    ]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION in made.flags

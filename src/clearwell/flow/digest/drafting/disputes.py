@@ -31,6 +31,7 @@ _DATE, _SEASON = "date", "season"
 _PERSON, _CHINESE_PERSON = "person", "person in Chinese"
 """Two kinds, because a name cannot be compared with its form in another script."""
 _WEEKDAY: Final = "weekday"
+_TIME: Final = "time"
 _NAMES: Final = frozenset({_PERSON, _CHINESE_PERSON})
 _BACKED: Final = _NAMES | {_WEEKDAY}
 """Kinds whose values are in dispute only if several voices support one side: two single voices may talk about different
@@ -38,7 +39,7 @@ subjects."""
 _REASONS: Final[Mapping[str, str]] = {
     _DATE: "conflict_date",
     _WEEKDAY: "conflict_date",
-    "time": "conflict_time",
+    _TIME: "conflict_time",
     "version": "conflict_version",
     _PERSON: "conflict_name",
     _CHINESE_PERSON: "conflict_name",
@@ -210,7 +211,7 @@ def _group_compatible(stated: Mapping[int, Sequence[_Stated]]) -> list[list[int]
     sides: list[tuple[list[int], list[_Stated]]] = []
     for at in sorted(stated, key=lambda at: (-max(map(_count_parts, stated[at])), at)):
         values = _select_exact(stated[at])
-        near = [side for side in sides if any(_may_agree(one, other) for one in values for other in side[1])]
+        near = [side for side in sides if _are_compatible(values, side[1])]
         same = [side for side in near if {one.key for one in values} & {other.key for other in side[1]}]
         if not near or same:
             sides = [side for side in sides if side not in same]
@@ -219,6 +220,27 @@ def _group_compatible(stated: Mapping[int, Sequence[_Stated]]) -> list[list[int]
         elif len(near) == 1:
             near[0][0].append(at)
     return [sorted(places) for places, _ in sides]
+
+
+def _are_compatible(values: Sequence[_Stated], others: Sequence[_Stated]) -> bool:
+    """Return whether values may be the same, or lie in a range: noon, and between 11:30 and 12:30."""
+    if any(_may_agree(one, other) for one in values for other in others):
+        return True
+    return _lie_between(values, others) or _lie_between(others, values)
+
+
+def _lie_between(values: Sequence[_Stated], ends: Sequence[_Stated]) -> bool:
+    minutes, limits = ([_read_minutes(one) for one in some] for some in (values, ends))
+    known = [limit for limit in limits if limit is not None]
+    return len(known) > 1 and all(one is not None and min(known) <= one <= max(known) for one in minutes)
+
+
+def _read_minutes(one: _Stated) -> int | None:
+    """Return a time of the day in minutes, or None for another kind of value."""
+    if one.value is None or one.value.dimension != _TIME:
+        return None
+    minutes = one.value.amount.rstrip("?")
+    return int(minutes) if minutes.isdigit() else None
 
 
 def _select_exact(values: Sequence[_Stated]) -> list[_Stated]:

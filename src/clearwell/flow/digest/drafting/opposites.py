@@ -9,9 +9,11 @@ from clearwell.comparison import Features
 from clearwell.comparison.lexicon import lexicon
 from clearwell.comparison.tokens import Token
 from clearwell.flow.digest.drafting.denials import find_denied_clauses
-from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, Dispute, Opposition, unite
+from clearwell.flow.digest.drafting.oppositions import Dispute, Opposition, unite
 
 _REASON: Final = "conflict_antonym"
+_OBJECT: Final = "nothing"
+"""A negation that is the object of a verb."""
 
 
 def find_opposites(
@@ -20,14 +22,13 @@ def find_opposites(
     """Yield the disputes of a cluster about what becomes of its subject.
 
     A text is on a side if it has a word of this side, in or after the first clause with a term of the ``topic``. A
-    text with words of both sides is on neither. There is no dispute if a voice is on both sides, or if no side has two
-    voices.
+    text with words of both sides is on neither. There is no dispute if a voice is on both sides.
     """
     for axis in sorted({axis for text in read for token in text.tokens for axis, _ in _find_poles(token)}):
         sides = _find_sides(read, axis, topic)
         ours, theirs = ([at for at, poles in sides.items() if poles.keys() == {side}] for side in (0, 1))
         backing = unite(ours, voices), unite(theirs, voices)
-        if not ours or not theirs or max(map(len, backing)) < MIN_BACKING or backing[0] & backing[1]:
+        if not ours or not theirs or backing[0] & backing[1]:
             continue
         new, known = sides[theirs[0]][1], sides[ours[0]][0]
         params = {"new": new.quoted or new.surface, "known": known.quoted or known.surface}
@@ -62,4 +63,5 @@ def _find_sides(read: Sequence[Features], axis: int, topic: frozenset[str]) -> d
 
 
 def _find_poles(token: Token) -> frozenset[tuple[int, int]]:
-    return lexicon().fates.get(token.key, frozenset())
+    """Return the poles of a word. "Keeps nothing but averages" does not say that something is removed."""
+    return frozenset() if _OBJECT in token.quoted else lexicon().fates.get(token.key, frozenset())

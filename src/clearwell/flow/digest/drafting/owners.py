@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from clearwell.comparison import Features
-from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, Dispute, Opposition, unite
+from clearwell.flow.digest.drafting.oppositions import Dispute, Opposition, unite
 from clearwell.text.words import words
 
 SHARED_TOPIC: Final = 2
@@ -20,7 +20,7 @@ _WHO: Final = {"en": r"(?:[\w'’&.-]+ ){0,4}[\w'’&-]+", "zh": r"[^\s,，。;�
 def find_owner_disputes(
     read: Sequence[Features], voices: Sequence[frozenset[str]], *, topic: frozenset[str]
 ) -> Iterable[Dispute]:
-    """Yield the dispute about who is responsible for the subject of a cluster, if two voices agree on one owner.
+    """Yield the dispute about who is responsible for the subject of a cluster.
 
     Owners with a common word are one: "Ana Reyes", "Ana Reyes of the night shift". Words of all texts are not an owner.
     """
@@ -35,7 +35,7 @@ def find_owner_disputes(
     if len(sides) != TWO:
         return
     ours, theirs = (unite(side, voices) for side in sides)
-    if len(ours) < MIN_BACKING or ours & theirs:
+    if ours & theirs:
         return
     known, new = sides[0][0], sides[1][0]
     params = {"new": _quote(read[new]), "known": _quote(read[known])}
