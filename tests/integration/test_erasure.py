@@ -208,6 +208,59 @@ async def test_a_forgotten_value_does_not_come_back(clearwell: Clearwell, settin
     assert traces(settings) == []
 
 
+EDITED = "Zyrianova takes Valdoxan every evening, as the ward doctor of hall three confirmed to the family."
+SOURCES: dict[str, Choice] = {
+    "output": lambda row, _: {"log_id": row},
+    "session": lambda *_: {"session_id": "s1"},
+    "agent": lambda *_: {"agent_id": "nurse"},
+    "subject": lambda *_: {"subject": "Xanthippe"},
+    "everything": lambda *_: {"everything": True},
+}
+
+
+@pytest.mark.parametrize("choice", SOURCES)
+async def test_a_promoted_text_does_not_come_back_either(clearwell: Clearwell, settings: Settings, choice: str) -> None:
+    """Also where a person edited it, and where another agent repeats it."""
+    memory = memory_of(clearwell)
+    row = (await memory.capture(said(SECRET), wait=True)).id
+    insight = await put_insight(clearwell, "g", SECRET, [row])
+    promoted = await memory.review.promote(insight, group="g", text=EDITED)
+    assert promoted.id is not None
+    repeated = (await memory.capture(said(f"Heard. {EDITED}", agent_id="clerk", session_id="s2"), wait=True)).id
+    receipt = await forget(clearwell, **SOURCES[choice](row, promoted.id))
+    assert set(receipt.outputs) == {row, repeated}
+    assert receipt.memories == (promoted.id,)
+    dry = await memory.check(said(EDITED))
+    assert [one.reason for one in dry.verdicts if one.outcome is Outcome.FAIL] == ["verdict_tombstone_forgotten"]
+    again = await memory.capture(said(EDITED, agent_id="clerk"), wait=True)
+    assert again.admission is Admission.REFUSED
+    assert (await memory.quarantine_row(again.id, group="g")).capture.content == ""
+    with pytest.raises(Conflict) as refused:
+        await memory.promote(EDITED, group="g")
+    assert refused.value.code == "promotion_forgotten"
+    assert traces(settings) == []
+
+
+async def test_an_ingested_text_does_not_come_back_after_everything_was_forgotten(clearwell: Clearwell) -> None:
+    memory = memory_of(clearwell)
+    await memory.promote(SECRET, group="g")
+    assert (await forget(clearwell, everything=True)).tombstones > 0
+    assert (await memory.capture(said(SECRET), wait=True)).admission is Admission.REFUSED
+    with pytest.raises(Conflict) as refused:
+        await memory.promote(SECRET, group="g")
+    assert refused.value.code == "promotion_forgotten"
+
+
+async def test_what_a_source_that_stays_says_is_promoted_again(clearwell: Clearwell) -> None:
+    memory = memory_of(clearwell)
+    row = (await memory.capture(said(SECRET), wait=True)).id
+    kept = (await memory.capture(said(KEPT, agent_id="clerk", session_id="s2"), wait=True)).id
+    promoted = await memory.review.promote(await put_insight(clearwell, "g", KEPT, [row, kept]), group="g")
+    receipt = await forget(clearwell, session_id="s1")
+    assert (receipt.outputs, receipt.memories, receipt.released) == ((row,), (promoted.id,), (kept,))
+    assert (await memory.promote(KEPT, group="g")).id is not None
+
+
 HARMLESS = "The pump of hall three is replaced in March by the supplier Karst, as agreed with the operator."
 RETURNS: dict[str, dict[str, Any]] = {
     "low confidence": {"content": SECRET, "metadata": {"confidence": 0.1}},

@@ -70,10 +70,15 @@ class ErasurePlanner:
         self._seed_memories(selector, subject, insights, promotions, found)
         async for page in self._erasure.outputs(group_id):
             await offload(_size(page), _seed_outputs, page, selector, subject, found)
-        async for page in self._erasure.outputs(group_id):
-            await offload(_size(page), _find_copies, page, found)
-        await self._find_later(group_id, selector, subject, found)
-        self._follow(insights, promotions, found, subject=subject, everything=selector.everything)
+        values = -1
+        while values != len(found.values):
+            values = len(found.values)
+            async for page in self._erasure.outputs(group_id):
+                await offload(_size(page), _find_copies, page, found)
+            await self._find_later(group_id, selector, subject, found)
+            self._follow(insights, promotions, found, subject=subject, everything=selector.everything)
+            if selector.memory_id is None:
+                await self._add_promoted(group_id, subject, insights, promotions, found)
         decisions = await self._erasure.decisions(group_id)
         found.decisions = {one.id for one in decisions if selector.everything or _touches(one, found, subject)}
         plan = await self._complete(group_id, selector, subject, insights, found)
@@ -143,6 +148,31 @@ class ErasurePlanner:
                 if everything or memory_id in found.memories or _touches(promotion, found, None):
                     found.memories.add(memory_id)
                     found.promotions.add(promotion.id)
+
+    async def _add_promoted(
+        self,
+        group_id: str,
+        subject: str | None,
+        insights: Sequence[ErasableText],
+        promotions: Sequence[tuple[UUID, ErasableText]],
+        found: ErasureFindings,
+    ) -> None:
+        """Add the values of what was promoted and is forgotten, also as a person edited it.
+
+        What a source that stays says by itself is left out: it is not only the statement of what is forgotten.
+        """
+        sources = {one.id: one.refers_to for one in insights}
+        values: dict[str, set[UUID]] = {}
+        for _, promotion in promotions:
+            if promotion.id in found.promotions:
+                origins = {log_id for one in promotion.refers_to for log_id in (one, *sources.get(one, ()))}
+                content, *_ = promotion.texts
+                for value in _find_own_values(content, subject):
+                    values.setdefault(value, set()).update((origins & found.all_outputs) - found.outputs - found.later)
+        if any(values.values()):
+            async for page in self._erasure.outputs(group_id):
+                await offload(_size(page), _drop_said, page, values)
+        found.values |= values.keys()
 
     async def _complete(
         self,
@@ -243,6 +273,15 @@ def _find_copies(page: Sequence[ErasableOutput], found: ErasureFindings) -> None
         known = output.id in found.outputs or output.id > found.until
         if not known and not found.values.isdisjoint(_find_said(output)):
             found.outputs.add(output.id)
+
+
+def _drop_said(page: Sequence[ErasableOutput], values: dict[str, set[UUID]]) -> None:
+    """Drop the values that one of their outputs says."""
+    for output in page:
+        named = [value for value, origins in values.items() if output.id in origins]
+        said = frozenset(_find_said(output)) if named else frozenset()
+        for value in said.intersection(named):
+            del values[value]
 
 
 def _find_said(output: ErasableOutput) -> list[str]:
