@@ -402,6 +402,20 @@ async def test_the_receipt_is_signed_and_recorded(clearwell: Clearwell, settings
     assert again == receipt
 
 
+@pytest.mark.parametrize("concurrent", [False, True])
+async def test_a_token_forgets_once(clearwell: Clearwell, concurrent: bool) -> None:
+    """Also a plan that its own forget does not change: a memory that was ingested stays listed without its text."""
+    memory = memory_of(clearwell)
+    promoted = await memory.promote(SECRET, group="g")
+    selector = ForgetSelector(memory_id=promoted.id)
+    plan = await memory.preview_forget(selector, group="g")
+    calls = [memory.forget(selector, group="g", token=plan.token) for _ in range(3)]
+    receipts = await asyncio.gather(*calls) if concurrent else [await call for call in calls]
+    assert receipts[0] == receipts[1] == receipts[2]
+    assert len(await memory.audit_events(group="g", where=AuditFilter(action="forget"))) == 1
+    assert len(await rows(clearwell, "SELECT id FROM forgets")) == 1
+
+
 async def test_a_decision_after_the_preview_must_be_previewed(clearwell: Clearwell) -> None:
     memory, selector = memory_of(clearwell), ForgetSelector(session_id="s1")
     row = (await memory.capture(said(SECRET), wait=True)).id

@@ -60,9 +60,10 @@ class ErasureStore(Protocol):
         """How many stored answers and waiting jobs are erased with the rows of a plan."""
         ...
 
-    async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> None:
+    async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> StoredForget:
         """Erase everything of the plan, store the tombstones and the receipt, in one transaction.
 
+        Returns what is stored; that of another call, if it has used the token meanwhile: then nothing is erased.
         The originals are erased in the reserved group, and the event is recorded there, too.
         """
         ...

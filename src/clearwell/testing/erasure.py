@@ -48,7 +48,7 @@ class NoErasure(ErasureStore):
     async def count_copies(self, group_id: str, plan: ErasurePlan) -> Mapping[str, int]:
         raise NotImplementedError
 
-    async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> None:
+    async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> StoredForget:
         raise NotImplementedError
 
     async def find(self, group_id: str, token: str) -> StoredForget | None:

@@ -88,10 +88,13 @@ class Forgetter:
         """Forget what was previewed, and outputs that came later and are named by the selector or copy it.
 
         Raises Conflict, and forgets nothing, if memories, insights, decisions or older outputs were added that the
-        preview did not have. A repeated call returns the receipt.
+        preview did not have. A repeated or concurrent call with the same token returns the same receipt.
         """
         _require_operator(by, group_id)
         _check(selector)
+        done = await self._erasure.find(group_id, token)
+        if done is not None:
+            return await self._finish(done)
         until = read_token_moment(token) or self._ids.new()
         plan = await self._planner.plan(group_id, selector, until=until, groups=by.groups)
         if plan.token != token or not plan.things:
@@ -111,9 +114,9 @@ class Forgetter:
             kind=receipt.kind,
             counts=counts,
         )
-        await self._erasure.erase(plan, receipt, event=event)
+        stored = await self._erasure.erase(plan, receipt, event=event)
         clear_text_caches()
-        return await self._finish(StoredForget(receipt=receipt, token=token, agents=plan.agents))
+        return await self._finish(stored)
 
     async def finish_all(self) -> int:
         """Finish what another process left unfinished; returns how many there were."""

@@ -124,7 +124,7 @@ class PostgresErasure(ErasureStore):
         (row,) = await self._database.run(Role.ERASER, group_id, query("count_erased_copies"), params)
         return row
 
-    async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> None:
+    async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> StoredForget:
         params = {
             "group_id": receipt.group_id,
             **{kind: list(ids) for kind, ids in plan.ids.items()},
@@ -138,7 +138,12 @@ class PostgresErasure(ErasureStore):
         }
         locks = [(query("alone_in_group"), params), (query("alone_in_longterm"), params)]
         async with self._database.transaction(Role.ERASER, receipt.group_id) as transaction:
-            *_, chunks = await transaction.run([*locks, (query("erase_memories"), params)])
+            # The first lock lets one forget of a group run at a time, so that each token is used once.
+            named = {"group_id": receipt.group_id, "token": plan.token}
+            *_, done = await transaction.run([*locks, (query("find_forget"), named)])
+            if done:
+                return _forget_of(done[0])
+            (chunks,) = await transaction.run([(query("erase_memories"), params)])
             await reindex_sessions(transaction, self._encoder, receipt.group_id, chunks, by=-1)
             await transaction.run(
                 [
@@ -151,6 +156,7 @@ class PostgresErasure(ErasureStore):
             )
             if plan.originals:
                 await self._erase_originals(transaction, plan, event)
+        return StoredForget(receipt=receipt, token=plan.token, agents=plan.agents)
 
     async def _erase_originals(self, transaction: StatementRunner, plan: ErasurePlan, event: AuditEvent) -> None:
         """Erase the outputs without a group from which forgotten ones were assigned, in the reserved group."""

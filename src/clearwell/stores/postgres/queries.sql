@@ -2200,7 +2200,7 @@ VALUES (%(group_id)s, %(id)s, %(token)s, %(receipt)s, %(agents)s, %(at)s)
 
 -- name: find_forget
 SELECT receipt, token, agents, finished_at FROM forgets WHERE group_id = %(group_id)s AND token = %(token)s
-ORDER BY id DESC LIMIT 1
+ORDER BY id LIMIT 1
 
 -- name: unfinished_forgets
 SELECT receipt, token, agents, finished_at FROM forgets WHERE finished_at IS NULL ORDER BY erased_at LIMIT 100
