@@ -7,6 +7,7 @@ import logging
 import random
 from collections.abc import AsyncIterator
 
+import anyio
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
@@ -76,6 +77,45 @@ async def test_a_cancelled_caller_leaves_the_connection_usable(database: Databas
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await database.run(None, None, "SELECT 1 AS up") == [{"up": 1}]
+
+
+async def test_a_cancelled_snapshot_leaves_the_connection_usable(
+    database: Database, database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An export whose client has gone, both while a statement runs and between two of them.
+
+    A server of anyio cancels again and again, also what is awaited to clean up.
+    """
+    pid = "SELECT pg_backend_pid() AS pid"
+    mode = "SELECT current_setting('transaction_isolation') AS level, current_setting('transaction_read_only') AS only"
+    before = await database.run(None, None, pid)
+    entered = asyncio.Event()
+
+    async def read(statement: str | None) -> None:
+        async with database.snapshot(Role.ARCHIVIST, "g") as transaction:
+            assert await transaction.run([(mode, {})]) == [[{"level": "repeatable read", "only": "on"}]]
+            entered.set()
+            if statement is None:
+                await asyncio.Event().wait()
+            await transaction.run([("SELECT 1 AS n", {}), (statement or "", {}), ("SELECT 2 AS n", {})])
+
+    with psycopg.connect(database_url, autocommit=True) as owner:
+
+        async def asleep() -> bool:
+            running = "SELECT FROM pg_stat_activity WHERE application_name = 'clearwell' AND wait_event = 'PgSleep'"
+            return owner.execute(running).fetchone() is not None
+
+        for statement in (None, "SELECT pg_sleep(60)"):
+            entered.clear()
+            async with anyio.create_task_group() as group:
+                group.start_soon(read, statement)
+                await asyncio.wait_for(entered.wait(), 10)
+                if statement is not None:
+                    await until(asleep)
+                group.cancel_scope.cancel()
+            assert await database.run(None, None, mode) == [{"level": "read committed", "only": "off"}]
+            assert await database.run(None, None, pid) == before
+    assert not [record for record in caplog.records if record.name.startswith("psycopg")]
 
 
 async def test_a_lost_connection_is_told_and_replaced(database: Database, database_url: str) -> None:

@@ -22,7 +22,7 @@ from clearwell.records import (
     TombstoneKind,
 )
 from clearwell.stores.postgres.connection import SqlStatement, StatementRunner
-from clearwell.stores.postgres.database import Database, Role
+from clearwell.stores.postgres.database import Database, Role, SnapshotReader
 from clearwell.stores.postgres.lost_memories import insert_chunks
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import event_params
@@ -35,7 +35,7 @@ PARTS: Final[Mapping[ArchiveKind, Sequence[str]]] = {
 
 
 class PostgresSnapshot(ArchiveSnapshot):
-    def __init__(self, transaction: StatementRunner, group_id: str) -> None:
+    def __init__(self, transaction: SnapshotReader, group_id: str) -> None:
         self._transaction = transaction
         self._params = {"group_id": group_id}
 

@@ -4,6 +4,7 @@ A connection starts in ``clearwell_app``, which may do nothing but look up a key
 the statements in one pipeline: one round trip, one transaction.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from enum import StrEnum
@@ -11,7 +12,6 @@ from typing import Final
 
 import psycopg
 from pgvector.psycopg import register_vector_async
-from psycopg import IsolationLevel
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import set_json_loads
@@ -90,6 +90,7 @@ class Database:
         self.url = url
         self.signer = signer
         self._pool = pool
+        self._releases: set[asyncio.Task[None]] = set()
         self._idle = str(int(idle_seconds * 1000))
 
     async def run(
@@ -126,26 +127,62 @@ class Database:
                 yield connection.runner
 
     @asynccontextmanager
-    async def snapshot(self, role: Role, group_id: str) -> AsyncIterator[StatementRunner]:
+    async def snapshot(self, role: Role, group_id: str) -> AsyncIterator["SnapshotReader"]:
         """Open a transaction that reads one group as it is at this moment, whatever is committed meanwhile."""
         with translate_errors():
-            async with self._pool.connection() as connection:
-                await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
-                await connection.set_read_only(True)
-                try:
-                    async with connection.transaction():
-                        await connection.runner.run([(query("enter"), {"role": role, "group_id": group_id})])
-                        yield connection.runner
-                finally:
-                    if not connection.closed:
-                        await connection.set_isolation_level(None)
-                        await connection.set_read_only(None)
+            connection = await self._pool.getconn()
+            reader = SnapshotReader(connection)
+            try:
+                # By itself, because preparing another statement would already read.
+                await reader.run([(query("begin_snapshot"), {})])
+                await reader.run([(query("enter"), {"role": role, "group_id": group_id})])
+                yield reader
+            finally:
+                release = asyncio.create_task(self._release(connection, reader))
+                self._releases.add(release)
+                release.add_done_callback(self._releases.discard)
+                await asyncio.shield(release)
+
+    async def _release(self, connection: PooledConnection, reader: "SnapshotReader") -> None:
+        """End the transaction of a snapshot and return its connection to the pool."""
+        try:
+            await reader.stop()
+            await connection.rollback()
+        except psycopg.Error:
+            await connection.close()
+        finally:
+            await self._pool.putconn(connection)
 
     async def ping(self) -> None:
         await self.run(None, None, query("ping"))
 
     async def close(self) -> None:
         await self._pool.close()
+
+
+class SnapshotReader:
+    """Runs the statements of a snapshot in tasks of their own.
+
+    Where the reader of an answer leaves, the server cancels its task again and again, also while the connection is
+    waiting for its last statement to be cancelled. The pool would then have to replace the connection.
+    """
+
+    def __init__(self, connection: PooledConnection) -> None:
+        self._connection = connection
+        self._running: asyncio.Task[list[list[DictRow]]] | None = None
+
+    async def run(self, statements: Sequence[SqlStatement]) -> list[list[DictRow]]:
+        """Run all statements in one round trip and return the rows of each."""
+        self._running = asyncio.create_task(self._connection.runner.run(statements))
+        return await asyncio.shield(self._running)
+
+    async def stop(self) -> None:
+        """Cancel the statements that still run, and wait until they have ended."""
+        if self._running is not None and not self._running.done():
+            self._running.cancel()
+            await asyncio.wait([self._running])
+            if not self._running.cancelled():
+                self._running.exception()  # nobody waits for it any more
 
 
 async def open_database(

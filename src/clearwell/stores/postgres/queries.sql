@@ -16,6 +16,10 @@ SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group
 SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group_id)s, true),
     set_config('idle_in_transaction_session_timeout', %(milliseconds)s, true)
 
+-- name: begin_snapshot
+-- Begin a transaction that reads everything as it is at its beginning.
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
+
 -- name: capture
 -- Store one output and its pending admission. A repeated request conflicts with its first row and adds nothing.
 WITH kept AS (
