@@ -56,6 +56,7 @@ async def test_a_group_with_outputs_alone_is_listed_with_empty_settings(stores: 
         await stores.captures.add([capture(number, group)])
     assert [one.group_id for one in await stores.groups.all(None)] == ["a", "b/c", "described"]
     assert await stores.groups.all({"a"}) == [Group(group_id="a")]
+    assert [await stores.groups.exists(name) for name in ("a", "described", "c")] == [True, True, False]
 
 
 async def test_an_agent_is_of_one_group(stores: Stores) -> None:

@@ -528,6 +528,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("caller", REFUSED)
 async def test_who_may_not_forget(clearwell: Clearwell, caller: str) -> None:
+    await memory_of(clearwell).put_agent("nurse", group="g", persona="A nurse.")
     memory = clearwell.memory.acting_as(REFUSED[caller])
     acts: list[Callable[[], Awaitable[object]]] = [
         lambda: memory.preview_forget(ForgetSelector(subject="Zyrianova"), group="g"),

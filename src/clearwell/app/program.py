@@ -34,6 +34,7 @@ from clearwell.stores.postgres import (
     GroupIndexBuilder,
     IndexedGroups,
     PostgresAudit,
+    PostgresGroups,
     PostgresKeys,
     PostgresLostMemories,
     PostgresReembeddings,
@@ -113,7 +114,7 @@ async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyR
     """Open only the keys, which need neither working memory nor a model."""
     async with open_postgres(settings, database_url) as database:
         clock, ids = SystemClock(), TimeOrderedIds()
-        gate = AccessGate(PostgresAudit(database), clock, ids)
+        gate = AccessGate(PostgresAudit(database), PostgresGroups(database), clock, ids)
         yield make_keys(settings, PostgresKeys(database), clock, ids, gate)
 
 

@@ -330,7 +330,7 @@ def _build_foundation(
         comparison=make_comparison(settings),
         chunker=Chunker(models, settings),
         hasher=ValueHasher(stores.tombstones),
-        gate=AccessGate(stores.audit, clock, ids),
+        gate=AccessGate(stores.audit, stores.groups, clock, ids),
         counters=counters,
         audit_events=AuditEvents(clock, ids),
         events=events,

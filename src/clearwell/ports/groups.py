@@ -17,6 +17,10 @@ class GroupStore(Protocol):
         """
         ...
 
+    async def exists(self, group_id: str) -> bool:
+        """Whether there are settings, agents, outputs or promotions of this group."""
+        ...
+
     async def change(self, group_id: str, change: GroupChange, *, event: AuditEvent) -> None:
         """Change the settings of a group. Values that the change keeps stay as they are, or empty."""
         ...

@@ -35,6 +35,10 @@ class MemoryGroups:
             self._groups.get(name) or Group(group_id=name) for name in sorted(named) if among is None or name in among
         ]
 
+    async def exists(self, group_id: str) -> bool:
+        named = {*self._groups, *(group for group, _ in self._agents), *self._other_groups()}
+        return group_id in named
+
     async def change(self, group_id: str, change: GroupChange, *, event: AuditEvent) -> None:
         old = self._groups.get(group_id) or Group(group_id=group_id, created_at=event.at)
         new = {name: getattr(change, name) for name in change.changed}

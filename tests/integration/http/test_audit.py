@@ -70,13 +70,31 @@ async def test_a_refused_request_leaves_an_event(module_api: Api, attempted: str
 async def test_a_refused_capture_in_another_group_leaves_an_event(module_api: Api) -> None:
     key, secret = await module_api.key(Right.CAPTURE, groups=["mine"])
     agent = await module_api.client(Authorization=f"Bearer {secret}")
+    owner = await module_api.caller(Right.CAPTURE, groups=["theirs"])
+    assert (await owner.post("/api/v1/captures", json={"group_id": "theirs", "content": LONG})).status_code == 201
     require_problem(await agent.post("/api/v1/captures", json={"group_id": "theirs", "content": LONG}), 403)
     batch = {"captures": [{"group_id": "mine", "content": LONG}, {"group_id": "theirs", "content": LONG}]}
     assert (await agent.post("/api/v1/captures", json=batch)).status_code == 200
     reviewer = await module_api.caller(Right.REVIEW, groups=["theirs", "mine"])
-    found = (await reviewer.get("/api/v1/audit", params={"group_id": "theirs"})).json()["events"]
-    assert [event["subject"] for event in found] == ["capture"]
-    assert found[0]["actor"] == f"key:{key.id}"
+    where = {"group_id": "theirs", "actor": f"key:{key.id}"}
+    found = (await reviewer.get("/api/v1/audit", params=where)).json()["events"]
+    assert [event["subject"] for event in found] == ["capture many", "capture"]
+    assert not (await reviewer.get("/api/v1/audit", params={**where, "group_id": "mine"})).json()["events"]
+
+
+async def test_invented_groups_make_no_trails(module_api: Api) -> None:
+    key, secret = await module_api.key(Right.CAPTURE, Right.READ, groups=["mine"])
+    agent = await module_api.client(Authorization=f"Bearer {secret}")
+    names = [f"invented-{number}-{'界' * 150}" for number in range(200)]
+    for name in names[:100]:
+        require_problem(await agent.post("/api/v1/memory/query", json={"group_id": name, "query": "x"}), 403)
+    batch = [{"group_id": name, "content": LONG} for name in names[100:]]
+    assert (await agent.post("/api/v1/captures", json={"captures": batch})).status_code == 200
+    trails = "SELECT DISTINCT group_id FROM audit_events WHERE actor = %s"
+    assert await run_sql(module_api, trails, f"key:{key.id}") == [("",)]
+    operator = await module_api.caller(Right.ADMIN)
+    found = (await operator.get("/api/v1/audit", params={"actor": f"key:{key.id}", "limit": 200})).json()["events"]
+    assert {event["detail"]["group"] for event in found} == {name[:80] for name in names}
 
 
 async def test_a_conflict_of_a_person_leaves_an_event(module_api: Api) -> None:

@@ -7,7 +7,7 @@ leaves an event, whether it raises the refusal or returns it for one item of man
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
@@ -18,14 +18,17 @@ from clearwell.errors import ClearwellError, Conflict, NotAllowed, Unauthenticat
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_group_covered, require_in_group, require_right
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.ports import AuditStore, Clock, Ids
+from clearwell.ports import AuditStore, Clock, GroupStore, Ids
 from clearwell.records import INSTALLATION, DecisionRequest, Json, NewCapture, Principal, Right
+from clearwell.text.hidden_text import escape_hidden
 from clearwell.vocabulary import AuditAction
 
 log = structlog.get_logger(__name__)
 C = TypeVar("C", bound=type)
 STRANGER: Final = "unknown"
 """The actor of a request whose caller was not recognised."""
+SHOWN_GROUP: Final = 80
+"""Characters of the name of a group that does not exist in the event of a refusal."""
 STRANGER_SECONDS: Final = 10.0
 """Requests of unknown callers are counted for so long and recorded as one event, so that they cannot fill the trail."""
 
@@ -33,8 +36,9 @@ STRANGER_SECONDS: Final = 10.0
 class AccessGate:
     """Lets only people decide, and records in the audit every caller that is refused."""
 
-    def __init__(self, audit: AuditStore, clock: Clock, ids: Ids) -> None:
+    def __init__(self, audit: AuditStore, groups: GroupStore, clock: Clock, ids: Ids) -> None:
         self._audit = audit
+        self._groups = groups
         self._audit_events = AuditEvents(clock, ids)
         self._strangers: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -79,7 +83,24 @@ class AccessGate:
         detail: dict[str, Json] = {"why": refusal.code, "agent": by.agent_id, "rights": rights}
         if "needed" in refusal.params:
             detail["needed"] = str(refusal.params["needed"])
-        await self._add(what, _audited_group(group_id), by.name, detail)
+        trail = await self._find_trail(group_id, by)
+        if trail == INSTALLATION and group_id is not None:
+            detail["group"] = escape_hidden(group_id[:SHOWN_GROUP])
+        await self._add(what, trail, by.name, detail)
+
+    async def _find_trail(self, group_id: str | None, by: Principal) -> str:
+        """The group whose trail gets the event of a refusal.
+
+        It is that of the installation if no group was named, if its name is not valid, or if it is neither here nor
+        covered by the key: whoever invents names would otherwise make as many trails.
+        """
+        named = _audited_group(group_id)
+        if named == INSTALLATION or by.covers(named):
+            return named
+        try:
+            return named if await self._groups.exists(named) else INSTALLATION
+        except Unavailable:
+            return INSTALLATION
 
     def record_later(self, refusal: ClearwellError, by: Principal, group_id: str | None, what: str) -> None:
         """Record a refusal of a method that is not asynchronous."""
@@ -160,8 +181,9 @@ def _guard_async(method: Callable[..., Any]) -> Callable[..., Any]:
             await self._gate.record(refusal, self._by, _named_group(self, args, kwargs), _describe(method, args))
             raise
         if isinstance(result, list):
-            for refused in _find_refusals(result):
-                await self._gate.record(refused, self._by, _named_group(self, args, kwargs), _describe(method, args))
+            for place, refused in _find_refusals(result):
+                group = _named_group(self, args, kwargs, place=place)
+                await self._gate.record(refused, self._by, group, _describe(method, args))
         return result
 
     return guarded
@@ -179,15 +201,20 @@ def _guard_sync(method: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-def _find_refusals(results: Iterable[object]) -> list[NotAllowed | Conflict]:
-    return [one for one in results if isinstance(one, NotAllowed | Conflict)]
+def _find_refusals(results: Iterable[object]) -> list[tuple[int, NotAllowed | Conflict]]:
+    return [(place, one) for place, one in enumerate(results) if isinstance(one, NotAllowed | Conflict)]
 
 
-def _named_group(facade: Facade, args: tuple[object, ...], kwargs: Mapping[str, object]) -> str | None:
-    """The group that the call names, or the only one of its caller."""
+def _named_group(
+    facade: Facade, args: tuple[object, ...], kwargs: Mapping[str, object], *, place: int | None = None
+) -> str | None:
+    """The group that the call names, or the item at this place of a batch, or the only one of its caller."""
     named = kwargs.get("group")
-    if named is None and args and isinstance(args[0], NewCapture):
-        named = args[0].group_id
+    asked = args[0] if args else None
+    if place is not None and isinstance(asked, Sequence) and place < len(asked):
+        asked = asked[place]
+    if named is None and isinstance(asked, NewCapture):
+        named = asked.group_id
     if named is None and facade._by.groups is not None and len(facade._by.groups) == 1:
         (named,) = facade._by.groups
     return named if isinstance(named, str) else None

@@ -25,6 +25,10 @@ class PostgresGroups(GroupStore):
         rows = await self._database.run(Role.OPERATOR, None, query("list_groups"), params)
         return [Group(**row) for row in rows]
 
+    async def exists(self, group_id: str) -> bool:
+        (row,) = await self._database.run(Role.OPERATOR, group_id, query("group_exists"), {"group_id": group_id})
+        return bool(row["found"])
+
     async def change(self, group_id: str, change: GroupChange, *, event: AuditEvent) -> None:
         params = {
             "group_id": group_id,

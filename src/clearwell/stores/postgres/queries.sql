@@ -1287,6 +1287,12 @@ FROM named n LEFT JOIN groups g ON g.group_id = n.group_id
 WHERE n.group_id <> 'unassigned' AND (%(among)s::text[] IS NULL OR n.group_id = ANY(%(among)s))
 ORDER BY n.group_id COLLATE "C"
 
+-- name: group_exists
+SELECT EXISTS (SELECT FROM groups WHERE group_id = %(group_id)s)
+    OR EXISTS (SELECT FROM agents WHERE group_id = %(group_id)s)
+    OR EXISTS (SELECT FROM quarantine_logs WHERE group_id = %(group_id)s)
+    OR EXISTS (SELECT FROM promotions WHERE group_id = %(group_id)s) AS found
+
 -- name: change_group
 -- Only what is named in "changed" is changed.
 INSERT INTO groups (group_id, system_prompt, digest_cron, digest_zone, created_at, updated_at, scheduled_at)
