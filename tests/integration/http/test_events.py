@@ -160,6 +160,17 @@ async def test_the_stream_of_a_revoked_key_ends(own_server: EventServer) -> None
         assert ending.result()
 
 
+async def test_the_stream_of_a_revoked_key_ends_without_an_event(own_server: EventServer) -> None:
+    keys = own_server.app.state.clearwell.keys
+    key, secret = await keys.create(
+        name="test", rights=frozenset({Right.READ}), groups=None, agent_id=None, by=Principal.local("test")
+    )
+    async with own_server.stream("g", Authorization=f"Bearer {secret}") as stream:
+        await stream.next()
+        await keys.revoke(key.id, by=Principal.local("test"))
+        assert await asyncio.wait_for(stream.has_ended(), 20)
+
+
 async def test_readers_are_limited_and_a_reader_that_leaves_makes_room(settings: Settings) -> None:
     async with event_server(settings.model_copy(update={"event_readers_max": 1})) as server:
         async with server.stream("g") as stream:
