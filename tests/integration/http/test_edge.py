@@ -91,7 +91,9 @@ async def test_two_keys_in_one_request_are_refused(api: Api) -> None:
         *("Via", "CF-Connecting-IP", "CF-Ray", "X-Real-IP", "True-Client-IP", "X-Forwarded", "X-Forwarded-For"),
         *("Forwarded", "X-Client-IP", "X-Envoy-External-Address", "CDN-Loop", "Fly-Client-IP", "X-Amzn-Trace-Id"),
         *("Do-Connecting-IP", "Cloudfront-Viewer-Address", "Ngrok-Trace-Id", "Tailscale-User-Login"),
-        *("X-Scheme", "X-Original-URL", "X-Request-Start"),
+        *("X-Scheme", "X-Original-URL", "X-Request-Start", "X_Forwarded_For", "X-ProxyUser-Ip", "WL-Proxy-Client-IP"),
+        *("X-Cloud-Trace-Context", "X-Vercel-Forwarded-For", "X-NF-Client-Connection-IP", "Ali-CDN-Real-IP"),
+        *("X-Appengine-Remote-Addr", "X-MS-Original-Host", "Incap-Client-IP", "True_Client_IP"),
     ],
 )
 async def test_local_mode_refuses_what_a_proxy_adds(http: httpx.AsyncClient, header: str) -> None:
