@@ -219,11 +219,19 @@ async def test_a_contradiction_is_decided_by_choosing_a_side(console: Console) -
     assert [item.content for item in found.items if item.source == "cold"] == [tenth]
 
 
-async def set_sides(console: Console, insight: UUID, sides: list[tuple[str, UUID]]) -> None:
+async def set_sides(console: Console, insight: UUID, sides: list[tuple[str, UUID]], *more: tuple[UUID, int]) -> None:
+    """Give an insight these sides, each of one output, and of ``more`` outputs that are on the side of a number."""
     assert console.clearwell.settings.database_url is not None
     url = console.clearwell.settings.database_url.get_secret_value()
     support = {"agents": 1, "sessions": 1, "days": 1, "rows": 1}
-    value = [{"statement": text, "log_ids": [str(log_id)], "support": support} for text, log_id in sides]
+    value = [
+        {
+            "statement": text,
+            "log_ids": [str(one) for one in (log_id, *(also for also, side in more if side == number))],
+            "support": support,
+        }
+        for number, (text, log_id) in enumerate(sides)
+    ]
     async with await psycopg.AsyncConnection.connect(url) as owner:
         await owner.execute("UPDATE insights SET sides = %s WHERE id = %s", (Jsonb(value), insight))
 

@@ -1,5 +1,6 @@
 """What an insight of a real digest says beside verified memories, in the review inbox."""
 
+from collections.abc import Mapping, Sequence
 from uuid import UUID, uuid4
 
 import psycopg
@@ -184,14 +185,41 @@ async def test_of_memories_that_only_the_digest_compared_one_is_superseded(conso
 
 
 async def set_contradictions(console: Console, insight: UUID, memories: list[UUID]) -> None:
-    assert console.clearwell.settings.database_url is not None
-    url = console.clearwell.settings.database_url.get_secret_value()
     value = [
         {"of": str(uuid4()), "against": str(one), "layer": "longterm", "reason": "differs_number", "params": {}}
         for one in memories
     ]
+    await put_contradictions(console, insight, value)
+
+
+async def put_contradictions(console: Console, insight: UUID, value: Sequence[Mapping[str, object]]) -> None:
+    assert console.clearwell.settings.database_url is not None
+    url = console.clearwell.settings.database_url.get_secret_value()
     async with await psycopg.AsyncConnection.connect(url) as owner:
         await owner.execute("UPDATE insights SET contradictions = %s WHERE id = %s", (Jsonb(value), insight))
+
+
+async def test_a_contradiction_of_two_sides_is_explained_once(console: Console) -> None:
+    group = f"relations-{uuid4()}"
+    seven, ten = "Logs of the gateway are kept for seven years.", "Logs of the gateway are kept for ten years."
+    logs = [
+        (await console.memory.capture(said(group, text, agent), wait=True)).id
+        for text, agent in ((seven, "scout"), (ten, "auditor"), (f"As agreed: {seven}", "clerk"))
+    ]
+    insight = await put_insight(console.clearwell, group, f"{seven} / {ten}", logs, flags=["contradiction"])
+    await set_sides(console, insight, [(seven, logs[0]), (ten, logs[1])], (logs[2], 0))
+    years = {"new": "seven years", "known": "ten years"}
+    found = [
+        {"of": str(of), "against": str(to), "layer": "quarantine", "reason": "conflict_number", "params": params}
+        for of, to, params in (
+            (logs[0], logs[1], years),
+            (logs[1], logs[2], {"new": "ten years", "known": "seven years"}),
+        )
+    ]
+    await put_contradictions(console, insight, found)
+    async with console.open(f"/g/{group}/review") as page:
+        await expect(page.locator(".side-card")).to_have_count(2)
+        await expect(page.locator(".remarks li")).to_have_text(["A number differs: seven years instead of ten years."])
 
 
 async def test_sides_that_are_both_right_are_kept_together(console: Console) -> None:

@@ -10,6 +10,7 @@ from clearwell.adapters.http.console.request import ConsoleRequest
 from clearwell.errors import NotFound
 from clearwell.messages import catalogue
 from clearwell.records import Decision, InsightState, Outcome
+from clearwell.views.captures import FlagView
 from clearwell.views.digests import DigestSummaryView
 from clearwell.views.dossiers import DossierView, NearbyMemoryView
 from clearwell.views.insights import ContradictionView, InsightView, SourceView
@@ -115,9 +116,26 @@ class Inbox:
 
     @property
     def contradictions(self) -> Sequence[ContradictionView]:
-        """The contradictions of the open insight, each pair of statements once."""
-        found = () if self.open is None else self.open.contradictions
-        return list({frozenset((one.of, one.against)): one for one in reversed(found)}.values())[::-1]
+        """The contradictions of the open insight, each pair of statements once.
+
+        Between two sides every reason is named once, whichever of their sources it was found in.
+        """
+        if self.open is None:
+            return ()
+        sides = {log_id: number for number, side in enumerate(self.open.sides) for log_id in side.sources}
+        found: dict[tuple[object, ...], ContradictionView] = {}
+        for one in self.open.contradictions:
+            pair = frozenset((one.of, one.against))
+            between = frozenset(sides[end] for end in pair if end in sides)
+            found.setdefault((between, one.why_code) if len(between) == len(pair) else (pair,), one)
+        return list(found.values())
+
+    @property
+    def flags_said(self) -> Sequence[FlagView]:
+        """What the flags of the open insight mean. That its sources contradict each other is said over its sides."""
+        if self.open is None:
+            return ()
+        return [flag for flag in self.open.flags_said if not (self.open.sides and flag.flag == Flag.CONTRADICTION)]
 
     @property
     def contradicted(self) -> Sequence[NearbyMemoryView]:
