@@ -255,6 +255,28 @@ async def test_hidden_text_is_promoted_only_after_a_visible_confirmation(console
     assert (item.content, item.flags) == (TOPICS[0], ("hidden_text",))
 
 
+async def test_hidden_text_among_many_is_opened_from_the_message(console: Console) -> None:
+    group, digest = f"review-{uuid4()}", uuid4()
+    texts = (TOPICS[1], TOPICS[0].replace("payment", "pay\u200bment"))
+    for position, text in enumerate(texts):
+        made = [said(group, text)]
+        await put_insight(console.clearwell, group, text, made, digest_id=digest, position=position)
+    async with console.open(f"/g/{group}/review") as page:
+        await expect(page.locator(".insight-list li")).to_have_count(2)
+        for box in await page.locator(".insight-list").get_by_role("checkbox").all():
+            await box.check()
+        await page.locator("[data-bulk]").get_by_role("button", name="Promote").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Promote").click()
+        toast = page.locator(".toast")
+        await expect(toast).to_contain_text("hides characters or text from its reader")
+        for word in ("acknowledge", "keep_invisible"):
+            await expect(toast).not_to_contain_text(word)
+        await expect(page.locator("#insights")).to_contain_text("1 insight")
+        await toast.get_by_role("link", name="Open the insight").click()
+        await page.locator("#promote").get_by_role("button").click()
+        await expect(page.get_by_role("dialog")).to_contain_text("pay⟦U+200B⟧ment")
+
+
 async def test_hidden_text_of_an_output_is_confirmed_on_a_page(console: Console) -> None:
     group = f"review-{uuid4()}"
     row = await console.memory.capture(said(group, TOPICS[1].replace("billing", "bill\u200bing")), wait=True)

@@ -16,10 +16,14 @@ from clearwell.adapters.http.console.request import NOTICE, TOKEN_FIELD, Console
 from clearwell.errors import InvalidInput, NotAllowed
 from clearwell.flow.access.permissions import require_operator, require_right
 from clearwell.flow.digest.schedule import resolve_schedule
+from clearwell.messages import catalogue, say
 from clearwell.records import ApiKey, GroupChange, Right
 from clearwell.views.groups import AgentView, GroupView
 from clearwell.views.installation import KeysView, SettingsView
+from clearwell.views.problems import status_of
 from clearwell.views.statistics import CalibrationView, ReviewStatisticsView
+
+SCHEDULE_FIELDS = ("digest_cron", "digest_zone")
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
@@ -75,10 +79,25 @@ async def change_schedule(request: ConsoleRequest, group: str) -> Response:
     if sent.get("schedule") != "own" and not is_typed:
         await request.memory.change_group(GroupChange(digest_cron=None, digest_zone=None), group=group)
         return _redirect(request, group, "schedule_of_settings")
-    if zone and not cron:
-        raise InvalidInput("console_schedule_zone_alone", field="digest_cron")
-    await request.memory.change_group(GroupChange(digest_cron=cron, digest_zone=zone or None), group=group)
+    try:
+        if zone and not cron:
+            raise InvalidInput("console_schedule_zone_alone", field="digest_cron")
+        await request.memory.change_group(GroupChange(digest_cron=cron, digest_zone=zone or None), group=group)
+    except InvalidInput as error:
+        return await _show_schedule_fault(request, group, error)
     return _redirect(request, group, "schedule_saved" if cron else "schedule_stopped")
+
+
+async def _show_schedule_fault(request: ConsoleRequest, group: str, error: InvalidInput) -> Response:
+    """What is wrong with the schedule, at its field. Raises the error if it is about no field of the form."""
+    if error.field not in SCHEDULE_FIELDS:
+        raise error
+    own = f"console_{error.code}"
+    text = say(own if own in catalogue() else error.code, request.language, **error.params)
+    faults = {error.field: text}
+    if request.is_fragment:
+        return request.page("agents_schedule_faults.html", group=group, faults=faults, fields=SCHEDULE_FIELDS)
+    return await _show(request, group, await _read_keys(request), faults=faults, status=status_of(error))
 
 
 @router.post("/g/{group:path}/agents/persona")
@@ -142,7 +161,15 @@ def _ask_again(request: ConsoleRequest, group: str) -> Response:
     return response
 
 
-async def _show(request: ConsoleRequest, group: str, keys: Mapping[str, Any]) -> Response:
+async def _show(
+    request: ConsoleRequest,
+    group: str,
+    keys: Mapping[str, Any],
+    *,
+    faults: Mapping[str, str] | None = None,
+    status: int = 200,
+) -> Response:
+    """The page. ``faults``: what is wrong with the schedule that was sent, by field."""
     no_prompts = _find_refusal(request, Right.READ, Right.ADMIN)
     no_admin = _find_refusal(request, Right.ADMIN)
     return request.page(
@@ -152,6 +179,9 @@ async def _show(request: ConsoleRequest, group: str, keys: Mapping[str, Any]) ->
         settings=() if keys["no_keys"] else SettingsView.from_settings(request.clearwell.settings).settings,
         no_prompts=no_prompts,
         no_admin=no_admin,
+        faults=faults or {},
+        typed=request.sent if faults else {},
+        status=status,
         **keys,
     )
 

@@ -54,7 +54,15 @@ class Toast:
     at: UUID | None = None
     memory: str | None = None
     disputed: int = 0
-    problems: Sequence[str] = ()
+    problems: Sequence["UndecidedInsight"] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndecidedInsight:
+    """One of several insights that a decision was not carried out on: why, and where it is opened."""
+
+    why: str
+    position: InboxPosition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +170,9 @@ async def bulk(request: ConsoleRequest, group: str) -> Response:
         settled=[result.insight.id for result in done if result.insight is not None],
         disputed=sum(len(result.conflicts_with) for result in done),
         problems=[
-            await _explain_one_of_many(request, group, insight_id, result)
+            UndecidedInsight(
+                why=await _explain_one_of_many(request, group, insight_id, result), position=position.move(insight_id)
+            )
             for insight_id, result in zip(chosen, results, strict=True)
             if isinstance(result, ClearwellError)
         ],
@@ -263,7 +273,11 @@ async def _explain(request: ConsoleRequest, error: ClearwellError) -> str:
 
 async def _explain_one_of_many(request: ConsoleRequest, group: str, insight_id: UUID, error: ClearwellError) -> str:
     """Why a decision was not carried out, after the text of its insight."""
-    dossier, why = await read_dossier(request, group, insight_id), await _explain(request, error)
+    dossier = await read_dossier(request, group, insight_id)
+    if isinstance(error, Conflict) and error.code == UNACKNOWLEDGED:
+        why = say("console_bulk_unacknowledged", request.language, what=error.params["what"])
+    else:
+        why = await _explain(request, error)
     if dossier is None:
         return why
     return f"“{escape_hidden(cut(dossier.summary, MAX_QUOTED))}” {why}"
