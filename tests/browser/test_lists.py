@@ -270,6 +270,15 @@ async def test_a_memory_shows_its_versions_and_what_was_verified_then(console: C
         await expect(versions.first.locator("ins")).to_have_text("sixty")
         await expect(versions.first.locator("del")).to_have_text("ninety")
         await expect(versions.last).to_contain_text("this version")
+        await expect(versions.last.locator(".chip-warn")).to_have_text("superseded")
+        head = page.locator(".card").first.locator(".record-head")
+        await expect(head).to_contain_text("superseded")
+        await expect(head).not_to_contain_text("withdrawn")
+        href = await head.get_by_role("link", name="by this memory").get_attribute("href")
+        assert href == await versions.first.get_by_role("link", name="Open the memory").get_attribute("href")
+        await page.goto(f"/g/{group}/memories?state=withdrawn")
+        await expect(page.locator(".records .record-head")).to_contain_text("superseded")
+        await page.goto(f"/g/{group}/memories/{first.id}")
         third = "Backups are kept for thirty days in two regions."
         second = await page.locator(".versions a").first.get_attribute("href")
         assert second is not None

@@ -317,13 +317,15 @@ class PromotionState:
 class ListedMemory:
     """A memory with its use. ``days_used``: on how many days it was given to an agent.
 
-    ``conflicts_with`` are the valid memories that it contradicts.
+    ``conflicts_with`` are the valid memories that it contradicts. ``superseded_by`` is the memory that took its place,
+    if it is no longer valid because of that.
     """
 
     promotion: PromotionState
     days_used: int = 0
     last_used_at: datetime | None = None
     conflicts_with: tuple[UUID, ...] = ()
+    superseded_by: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,6 +75,7 @@ class ListedMemoryView(PromotionView):
     days_used: int = Field(description="on how many days it was given to an agent")
     last_used_at: datetime | None = Field(description="when it was last given to an agent")
     conflicts_with: tuple[UUID, ...] = Field(description="the valid memories that it contradicts")
+    superseded_by: UUID | None = Field(None, description="the memory that took its place, if it was superseded")
 
     @classmethod
     def from_listed(cls, memory: ListedMemory, language: Language, key_names: Mapping[str, str]) -> Self:
@@ -85,6 +86,7 @@ class ListedMemoryView(PromotionView):
             days_used=memory.days_used,
             last_used_at=memory.last_used_at,
             conflicts_with=memory.conflicts_with,
+            superseded_by=memory.superseded_by,
         )
 
     def to_listed(self) -> ListedMemory:

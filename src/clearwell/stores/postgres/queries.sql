@@ -1423,11 +1423,17 @@ WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(memory_ids)s)
 ORDER BY p.id
 
 -- name: list_memories
--- Promoted memories, newest first, with their use and the valid memories that they contradict while they are valid.
+-- Promoted memories, newest first, with their use, the valid memories that they contradict while they are valid, and the
+-- memory that superseded them.
 -- A memory is of a session or an agent if an output that it rests on is; where one side of a dispute was promoted, the
 -- other side is no source. The memories of a session are read from its outputs, which are few; those of an agent not.
 -- include: promotion_columns
     , u.last_used_at, coalesce(u.days, 0) AS days_used, coalesce(c.others, '{}') AS others
+    , CASE WHEN m.valid_to IS NOT NULL THEN (SELECT d.memory_id FROM decisions d
+        WHERE d.group_id = p.group_id AND d.supersedes = p.memory_id AND d.action = 'promote'
+            AND d.memory_id <> p.memory_id
+            AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+        ORDER BY d.id DESC LIMIT 1) END AS superseded_by
 FROM promotions p
 -- include: promotion_fate
 LEFT JOIN memory_uses u ON u.group_id = p.group_id AND u.memory_id = p.memory_id

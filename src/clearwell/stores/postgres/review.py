@@ -111,6 +111,7 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
             ListedMemory(
                 promotion=promotion_state_of(row),
                 days_used=row["days_used"],
+                superseded_by=row["superseded_by"],
                 last_used_at=row["last_used_at"],
                 conflicts_with=tuple(row["others"]),
             )
