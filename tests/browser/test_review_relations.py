@@ -248,3 +248,34 @@ async def test_a_conflict_of_another_sentence_of_the_output_is_not_shown(console
     async with console.open(f"/g/{group}/review") as page:
         await expect(page.locator(".dossier > .statement")).to_have_text(STOCK)
         await expect(page.locator(".remarks")).not_to_contain_text("contradicts")
+
+
+@pytest.mark.parametrize(
+    ("language", "said_so", "link"),
+    [
+        ("en-US", "A later digest merged this insight", "Open the merged insight"),
+        ("zh-CN", "后来的简报", "打开合并后的洞察"),
+    ],
+)
+async def test_an_insight_that_a_digest_merged_leads_to_the_other(
+    console: Console, language: str, said_so: str, link: str
+) -> None:
+    group = f"relations-{uuid4()}"
+    earlier = await put_insight(console.clearwell, group, STOCK, [said(group, STOCK)])
+    merged = await put_sides(console, group)
+    await set_merged(console, earlier, merged)
+    async with console.open(f"/g/{group}/review?at={earlier}", language=language) as page:
+        await expect(page.locator(".dossier > .notice")).to_contain_text(said_so)
+        await page.locator(".dossier").get_by_role("link", name=link).click()
+        await expect(page.locator(".side-card")).to_have_count(2)
+        await page.goto(f"/g/{group}/review?state=merged")
+        await expect(page.locator(".insight-list li")).to_have_count(1)
+        await expect(page.locator(".dossier > .notice").get_by_role("link", name=link)).to_be_visible()
+
+
+async def set_merged(console: Console, insight: UUID, into: UUID) -> None:
+    """As a digest stores it: without a decision."""
+    assert console.clearwell.settings.database_url is not None
+    url = console.clearwell.settings.database_url.get_secret_value()
+    async with await psycopg.AsyncConnection.connect(url) as owner:
+        await owner.execute("UPDATE insights SET state = 'merged', merged_into = %s WHERE id = %s", (into, insight))
