@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
+from pydantic import SecretStr
 
 from clearwell.middleware.nodes import NodeExecution
 from clearwell.records import NewCapture
-from tests.browser.conftest import Console
+from clearwell.settings import Settings
+from tests.browser.conftest import Console, run_console
 
 GATEWAY = "The payment gateway times out above five hundred parallel requests, measured on Monday."
 BACKUP = "The nightly backup of the billing database now takes eleven minutes instead of forty."
@@ -183,3 +185,13 @@ async def test_a_long_message_is_folded_until_it_is_opened(console: Console) -> 
         await say(console, group, BACKUP, node="chair", after=9)
         await expect(page.locator(".bubble")).to_have_count(3)
         await expect(long.get_by_text("The end.")).to_be_visible()
+
+
+async def test_a_message_says_that_its_expiry_is_unknown(
+    console: Console, console_settings: Settings, browser: Browser
+) -> None:
+    group = f"chat-{uuid4()}"
+    await say(console, group, GATEWAY, node="advocate")
+    settings = console_settings.model_copy(update={"redis_url": SecretStr("redis://127.0.0.1:1/0")})
+    async with run_console(settings, browser) as down, down.open(f"/g/{group}/chat") as page:
+        await expect(page.locator(".fate")).to_contain_text("it is not known when this expires")

@@ -89,9 +89,10 @@ async def chat(request: ConsoleRequest, group: str, place: Annotated[ChatPlace, 
         found = await request.memory.quarantine_rows(group=group, where=where, before=place.before, limit=PAGE + 1)
     shown = cut_page(found)
     entries = await _read_entries(request, group) if shown else {}
+    is_down = entries is None
     given = await find_given(request, group, shown)
     spoken = sorted(shown, key=lambda row: (row.capture.occurred_at, row.capture.id))
-    messages = [_make_message(row, entries, given, request) for row in spoken]
+    messages = [_make_message(row, entries or {}, given, request) for row in spoken]
     earlier = {"session": session, "before": str(shown[-1].capture.id)} if len(shown) < len(found) else None
     return request.page(
         "chat_session.html" if request.is_fragment else "chat.html",
@@ -100,6 +101,7 @@ async def chat(request: ConsoleRequest, group: str, place: Annotated[ChatPlace, 
         session=session,
         topic=find_topic(messages),
         steps=arrange(messages),
+        is_down=is_down,
         earlier=earlier and urlencode(earlier),
         address=f"{page_url(group, 'chat')}?{request.url.query}",
     )
@@ -249,11 +251,11 @@ def _make_message(
     return Message(row=view, refused_by=refused_by, entry=entries.get(view.id), given=known)
 
 
-async def _read_entries(request: ConsoleRequest, group: str) -> dict[UUID, WorkingEntry]:
-    """Working memory by output; nothing if it does not respond, or the person may not read it."""
+async def _read_entries(request: ConsoleRequest, group: str) -> dict[UUID, WorkingEntry] | None:
+    """Working memory by output; nothing if the person may not read it, and None if it does not respond."""
     if not request.may_read:
         return {}
     try:
         return {entry.id: entry for entry in await request.memory.working_memory(group=group)}
     except Unavailable:
-        return {}
+        return None
