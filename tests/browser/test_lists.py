@@ -8,7 +8,7 @@ import psycopg
 from playwright.async_api import Browser, expect
 from pydantic import SecretStr
 
-from clearwell.records import NewCapture
+from clearwell.records import NewCapture, NewMemory
 from clearwell.settings import Settings
 from clearwell.stores.postgres.quarantine import WINDOW
 from tests.browser.conftest import Console, run_console
@@ -436,3 +436,18 @@ async def test_an_entry_that_is_folded_is_promoted_after_its_whole_text_was_show
         await expect(page.locator(".clamp")).not_to_be_visible()
         await promote.click()
         await expect(page.locator(".toast", has_text="Promoted to long-term memory")).to_be_visible()
+
+
+async def test_replacing_a_memory_says_what_left_working_memory(console: Console) -> None:
+    group = f"lists-{uuid4()}"
+    old = "Backups of the billing database are kept for ninety days in two regions."
+    row = await console.memory.capture(say(group, old), wait=True)
+    made = await console.memory.review.promote_row(row.id, NewMemory(content=""), group=group)
+    async with console.open(f"/g/{group}/memories/{made.id}") as page:
+        await page.locator("summary", has_text="Replace").click()
+        await page.get_by_label("The new text").fill(old.replace("ninety", "sixty"))
+        await page.locator("details[open]").get_by_role("button").first.click()
+        await expect(page.locator(".toast")).to_contain_text(
+            "1 entry of working memory that said the old text was removed"
+        )
+    assert await console.memory.working_memory(group=group) == []

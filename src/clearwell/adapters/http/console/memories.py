@@ -15,6 +15,7 @@ from clearwell.adapters.http.console.ids import find_id
 from clearwell.adapters.http.console.inbox import read_id
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.request import NOTICE, ConsoleRequest, ConsoleRoute
+from clearwell.adapters.http.console.templates import Notice
 from clearwell.adapters.http.problems import make_printable
 from clearwell.errors import NotFound
 from clearwell.flow.review.dossier import diff_words
@@ -138,7 +139,8 @@ async def replace(request: ConsoleRequest, group: str, memory_id: UUID) -> Respo
     made = await request.memory.promote(
         request.sent.get("text", ""), group=group, supersedes=memory_id, acknowledge=request.acknowledged
     )
-    return request.redirect(f"{page_url(group, 'memories')}/{made.id}", notice=f"{NOTICE}memory_replaced")
+    notice = Notice(f"{NOTICE}memory_replaced", len(made.removed), bool(made.degraded))
+    return request.redirect(f"{page_url(group, 'memories')}/{made.id}", notice=notice)
 
 
 @router.post("/g/{group:path}/memories/{memory_id}/undo")

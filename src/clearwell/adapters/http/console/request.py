@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from clearwell.adapters.http.callers import is_loopback, require_local
 from clearwell.adapters.http.console.cookies import Cookies
-from clearwell.adapters.http.console.templates import PageContext, Theme, render
+from clearwell.adapters.http.console.templates import Notice, PageContext, Theme, render
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.problems import WrongContentType, invalid_request, log_problem, make_printable
 from clearwell.adapters.http.request import ApiRequest, Handler, PlainRoute
@@ -130,10 +130,11 @@ class ConsoleRequest(ApiRequest):
         notice = None if self.is_fragment else self._take_notice()
         return render(template, self._context(group, notice), status=status, **values)
 
-    def redirect(self, path: str, *, notice: str | None = None) -> Response:
+    def redirect(self, path: str, *, notice: str | Notice | None = None) -> Response:
         """Lead to another page of the console, also from a part of one. That page says the ``notice``, once."""
         if notice is not None:
-            self.cookies_of_console.set("notice", notice)
+            said = Notice(notice) if isinstance(notice, str) else notice
+            self.cookies_of_console.set("notice", f"{said.code}:{said.removed}:{int(said.has_left)}")
         if self.is_fragment:
             return Response(status_code=204, headers={"HX-Redirect": path})
         return RedirectResponse(path, status_code=303)
@@ -188,19 +189,24 @@ class ConsoleRequest(ApiRequest):
         page = self.headers.get("hx-current-url", "").partition("#")[0]
         return "/" + page.partition("://")[2].partition("/")[2]
 
-    def _take_notice(self) -> str | None:
-        """The code of what the last change did, if it is one. It is said once."""
-        code = self.cookies_of_console.get("notice")
-        if code is not None:
-            self.cookies_of_console.set("notice", None)
-        return code if code is not None and code.startswith(NOTICE) and code in catalogue() else None
+    def _take_notice(self) -> Notice | None:
+        """What the last change did, if the cookie says it. It is said once."""
+        kept = self.cookies_of_console.get("notice")
+        if kept is None:
+            return None
+        self.cookies_of_console.set("notice", None)
+        code, _, rest = kept.partition(":")
+        removed, _, left = rest.partition(":")
+        if not code.startswith(NOTICE) or code not in catalogue():
+            return None
+        return Notice(code, int(removed) if removed.isdecimal() else 0, left == "1")
 
     def _known_group(self) -> str | None:
         """The group of the address, if the person has rights in it: the menu of a problem leads to its pages."""
         group = self.path_params.get("group")
         return group if group and self.caller.rights and self.caller.covers(group) else None
 
-    def _context(self, group: str | None, notice: str | None = None) -> PageContext:
+    def _context(self, group: str | None, notice: Notice | None = None) -> PageContext:
         cookies = self.cookies_of_console
         return PageContext(
             language=self.language,

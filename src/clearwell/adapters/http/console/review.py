@@ -43,7 +43,8 @@ class Toast:
     """What happened, and the decisions that can be undone from the message.
 
     ``decided`` is how many insights were decided, less than 0 if decisions were undone; ``settled`` are these insights.
-    ``memory`` is the text that a promotion made, or that its undoing withdrew.
+    ``memory`` is the text that a promotion made, or that its undoing withdrew. ``removed`` entries of working memory
+    said a superseded text; with ``has_left`` there may still be some, because working memory did not respond.
     """
 
     code: str
@@ -54,6 +55,8 @@ class Toast:
     at: UUID | None = None
     memory: str | None = None
     disputed: int = 0
+    removed: int = 0
+    has_left: bool = False
     problems: Sequence["UndecidedInsight"] = ()
 
 
@@ -203,6 +206,8 @@ async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Respo
         settled=[insight_id],
         at=insight_id,
         disputed=len(result.conflicts_with),
+        removed=len(result.removed) if result.superseded else 0,
+        has_left=bool(result.superseded and result.degraded),
     )
     return await _answer(
         request, group, position.move(insight_id if decision.action is Action.MERGE else following), toast

@@ -27,6 +27,19 @@ Theme = Literal["auto", "light", "dark"]
 LANGUAGE_TAGS: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
 
 
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What the change did that led to a page: the code of the sentence that says it.
+
+    ``removed`` entries of working memory said a superseded text. ``has_left``: there may still be such entries, because
+    working memory did not respond.
+    """
+
+    code: str
+    removed: int = 0
+    has_left: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageContext:
     """What every template knows: the reader's language and theme, who is signed in, and which group is shown."""
@@ -41,8 +54,7 @@ class PageContext:
     may_review: bool
     form_token: str
     origin: str
-    notice: str | None = None
-    """The code of what the change did that led to this page."""
+    notice: Notice | None = None
 
     @property
     def language_tag(self) -> str:
