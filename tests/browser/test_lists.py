@@ -451,3 +451,10 @@ async def test_replacing_a_memory_says_what_left_working_memory(console: Console
             "1 entry of working memory that said the old text was removed"
         )
     assert await console.memory.working_memory(group=group) == []
+
+
+async def test_the_person_at_the_machine_is_named_in_chinese(console: Console) -> None:
+    group = f"lists-{uuid4()}"
+    made = await console.memory.promote("Backups are kept for ninety days in two regions.", group=group)
+    async with console.open(f"/g/{group}/memories/{made.id}", language="zh-CN") as page:
+        await expect(page.locator(".card .facts").first).to_contain_text("本机")

@@ -20,7 +20,7 @@ from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.problems import WrongContentType, invalid_request, log_problem, make_printable
 from clearwell.adapters.http.request import ApiRequest, Handler, PlainRoute
 from clearwell.errors import ClearwellError, Conflict, InvalidInput, NotAllowed, Unauthenticated
-from clearwell.messages import Language, catalogue, is_language
+from clearwell.messages import Language, catalogue, is_language, say
 from clearwell.records import Principal, Right
 from clearwell.views.problems import ProblemView, status_of
 
@@ -97,6 +97,11 @@ class ConsoleRequest(ApiRequest):
     def is_local(self) -> bool:
         """Whether the caller is the person at this machine, without a key."""
         return self.caller.name == "local"
+
+    async def key_names(self) -> Mapping[str, str]:
+        """What those who act are called: keys by their names, and whoever has no key in the reader's language."""
+        own = {actor: say(f"console_actor_{actor}", self.language) for actor in ("local", "worker")}
+        return {**own, **await super().key_names()}
 
     async def authenticate(self, *, again: bool = False) -> None:  # noqa: ARG002 - people are not counted
         """Identify the person. Raises Unauthenticated or NotAllowed."""
