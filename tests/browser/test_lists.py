@@ -171,7 +171,7 @@ async def test_long_names_neither_fill_a_list_nor_get_lost(console: Console) -> 
                 assert box["height"] < 90, place
             await expect(page.locator(".node"), "it has no node").not_to_contain_text("–")
         async with console.open(f"/g/{group}/quarantine/{said.id}", width=width) as page:
-            whole = page.locator(".facts .whole").last
+            whole = page.locator(".facts .whole", has=page.get_by_text("Session", exact=True))
             await expect(whole).to_contain_text(session.strip())
             box = await whole.bounding_box()
             assert box is not None

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from clearwell.adapters.http.console.fields import Filters, Optional, end_of, start_of
 from clearwell.adapters.http.console.ids import find_id
 from clearwell.adapters.http.console.inbox import read_id
-from clearwell.adapters.http.console.markdown import show_plain
+from clearwell.adapters.http.console.markdown import highlight, show_plain
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.request import NOTICE, ConsoleRequest, ConsoleRoute
 from clearwell.adapters.http.problems import make_printable
@@ -95,27 +95,31 @@ async def quarantine(
 
 
 @router.get("/g/{group:path}/quarantine/{log_id}")
-async def output(request: ConsoleRequest, group: str, log_id: str) -> Response:
-    """One output, by its id or the short form of it."""
+async def output(request: ConsoleRequest, group: str, log_id: str, start: int = 0, end: int = 0) -> Response:
+    """One output, by its id or the short form of it. A part of it that the address names is highlighted."""
     whole = read_id(log_id)
     if whole is None:
         whole = await find_id(request, group, log_id, IdKind.ROW)
         if whole is None:
             raise NotFound("console_no_output", id=make_printable(log_id))
         return request.redirect(_output_url(group, whole))
-    return await _show_output(request, group, whole)
+    return await _show_output(request, group, whole, start, end)
 
 
-async def _show_output(request: ConsoleRequest, group: str, log_id: UUID) -> Response:
+async def _show_output(request: ConsoleRequest, group: str, log_id: UUID, start: int, end: int) -> Response:
     found = await request.memory.quarantine_row(log_id, group=group)
     row = QuarantineRowView.from_record(found, request.language)
     provenance = await request.review.influence(log_id, group=group)
+    is_part = 0 <= start < end <= len(row.content)
     return request.page(
         "output.html",
         group=group,
         row=row,
         verdicts=[write_verdict(verdict, group, request.language) for verdict in found.verdicts],
-        marked=mark_segments(row.content, row.statements or (), request.language),
+        is_part=is_part,
+        marked=highlight(row.content, start, end)
+        if is_part
+        else mark_segments(row.content, row.statements or (), request.language),
         entry=await _find_entry(request, group, log_id),
         influence=ProvenanceView.from_record(log_id, provenance, request.language, await request.key_names()),
     )

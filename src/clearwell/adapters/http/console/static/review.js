@@ -251,7 +251,8 @@
     if (event.detail.target?.id === "inbox") {
       document.getElementById("dialog").replaceChildren();
       scrollTo({ top: 0 });
-      if (searched) document.querySelector("#insights .current a")?.focus({ preventScroll: true });
+      const focused = document.activeElement; // htmx gives the focus back to the row that had it
+      if (searched || focused?.matches("#insights li:not(.current) > a")) document.querySelector("#insights .current a")?.focus({ preventScroll: true });
       searched = false;
     }
     settle();
