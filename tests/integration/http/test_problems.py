@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
+from uuid import uuid4
 
 import httpx
 import psycopg
@@ -68,6 +69,17 @@ async def test_a_name_that_occurs_twice_in_an_object_is_refused(http: httpx.Asyn
     response = await http.post(QUERY, content=body, headers={"Content-Type": "application/json"})
     detail = "An object in the body has the name query twice. Send each name once."
     assert require_problem(response, 400, "http_body_name_twice")["detail"] == detail
+
+
+@pytest.mark.parametrize("query", ["group_id=g&group_id=h", "group_id=g&limit=1&limit=2", "group_id=g&group_id=g"])
+async def test_a_parameter_that_occurs_twice_is_refused(http: httpx.AsyncClient, query: str) -> None:
+    require_problem(await http.get(f"/api/v1/quarantine?{query}"), 400, "http_query_name_twice")
+
+
+async def test_a_list_is_sent_as_repeated_parameters(http: httpx.AsyncClient) -> None:
+    ids = "&".join(f"ids={uuid4()}" for _ in range(3))
+    for route in ("quarantine", "memories"):
+        assert (await http.get(f"/api/v1/{route}?group_id=g&{ids}")).status_code == 200
 
 
 async def test_an_unknown_route_is_not_found(http: httpx.AsyncClient) -> None:

@@ -13,11 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, cast, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from fastapi import Request
+from fastapi.params import Query as QueryMark
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import Response
@@ -218,16 +220,45 @@ class ApiRoute(PlainRoute):
         async with received.clearwell.turns.take(read_turn_key(received)):
             return await self._answer(handler, received)
 
+    @cached_property
+    def repeatable(self) -> frozenset[str]:
+        """The query parameters that are lists, and may occur several times."""
+        return find_lists(self.endpoint)
+
     async def _answer(self, handler: Handler, received: ApiRequest) -> Response:
         try:
             await received.authenticate()
         except (Unauthenticated, NotAllowed) as refusal:
             received.clearwell.gate.record_stranger(refusal)
             raise
+        _require_single(received, self.repeatable)
         if self.body_field is not None:
             model = self.body_field.field_info.annotation
             await received.read(may_be_blank=getattr(model, "may_be_blank", False))
         return await super().answer(handler, received)
+
+
+def find_lists(endpoint: Callable[..., object]) -> frozenset[str]:
+    """The names of the query parameters of an endpoint that are lists, in its models of query strings."""
+    found: set[str] = set()
+    for hint in get_type_hints(endpoint, include_extras=True).values():
+        kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if any(isinstance(mark, QueryMark) for mark in marks) and issubclass(kind, BaseModel):
+            fields = kind.model_fields.items()
+            found |= {field.alias or name for name, field in fields if _is_list(field.annotation)}
+    return frozenset(found)
+
+
+def _is_list(kind: object) -> bool:
+    return get_origin(kind) is list or any(map(_is_list, get_args(kind)))
+
+
+def _require_single(request: Request, repeatable: frozenset[str]) -> None:
+    """Refuse a query parameter that occurs twice and is no list: which value was meant cannot be known."""
+    counted = Counter(name for name, _ in request.query_params.multi_items())
+    for name, times in counted.items():
+        if times > 1 and name not in repeatable:
+            raise Malformed("http_query_name_twice", name=make_printable(name))
 
 
 def _require_json(request: Request) -> None:
