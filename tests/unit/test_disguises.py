@@ -45,6 +45,12 @@ def test_a_value_is_known_under_every_disguise(disguise: str) -> None:
     assert normalise(disguise) == normalise(VALUE)
 
 
+@pytest.mark.parametrize("mark", "\u3099\u302a\u05b0\u064e\u094d\u0301")
+def test_marks_on_chinese_characters_are_removed(mark: str) -> None:
+    value = "备用门禁卡放在财务办公室的第二个抽屉里"
+    assert normalise(value) in find_values(f"备用{mark}门禁卡放在财{mark}务办公室的第二个抽屉里")
+
+
 SENTENCE = "Ms Zelenka asked on Monday that her phone number 555-0199 be used for the on-call list only."
 
 
@@ -55,6 +61,12 @@ def spell(text: str, sign: str) -> str:
 
 WORN = {
     "enclosing circle": SENTENCE.replace("Zelenka", "Z\u20dde\u20ddl\u20ddenka"),
+    **{
+        f"inside words {ord(sign):04X}": SENTENCE.replace("Zelenka", f"Ze{sign}lenka").replace("phone", f"ph{sign}one")
+        for sign in "\u02b9\u02bc\u2032\u2043\u2212\u22c5\u2e17\u058a\u05be\u30fb"
+    },
+    "empty link": SENTENCE.replace("Zelenka", "Zel[](http://x)enka"),
+    "empty image": SENTENCE.replace("Zelenka", "Zel![](x)enka"),
     "millions sign": SENTENCE.replace("Zelenka", "Zel\u0489enka"),
     "entity": SENTENCE.replace("Zelenka", "Zel&#101;nka"),
     "named entity": SENTENCE.replace(" ", "&nbsp;"),

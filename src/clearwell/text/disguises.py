@@ -13,7 +13,7 @@ from typing import Final
 
 LETTER: Final = r"[^\W\d_]"
 _SIGN: Final = r"[-_/\\^~.+=&@%|,;:<>$*·•]"
-_SUSPICIOUS: Final = re.compile(rf"[^\x00-\x7f]|&[#a-zA-Z]|<!--|{_SIGN}(?={LETTER})|-\s")
+_SUSPICIOUS: Final = re.compile(rf"[^\x00-\x7f]|&[#a-zA-Z]|<!--|\]\(|{_SIGN}(?={LETTER})|-\s")
 _ENTITY: Final = re.compile(r"&#?[0-9A-Za-z]{1,32};")
 _COMMENT: Final = re.compile(r"<!--(?:(?!-->).){0,300}-->", re.DOTALL)
 _REVERSED: Final = re.compile("\u202e([^\u202c\u202d\u2066-\u2069\\n]{0,5000})\u202c?")
@@ -25,6 +25,15 @@ _MANY_SPELLED: Final = 3
 _ALTERNATING: Final = re.compile(rf"[\s\S]({_SIGN})(?:[\s\S]\1){{11,}}[\s\S]?")
 """A text with the same sign after every character, also after spaces and digits: what was put in is known exactly."""
 _BETWEEN_LETTERS: Final = re.compile(rf"(?<={LETTER})(?:\s*[-‐‑‒–—―_~·•‧∙]+\s*|\.(?={LETTER}{{2}}))(?={LETTER})")
+_INSIDE_WORDS: Final = re.compile(
+    rf"(?<={LETTER})[\u02b9\u02bc\u02bb\u02ca\u02cb\u2032\u2043\u2212\u22c5\u2e17\u058a\u05be\u30fb\uff65]+(?={LETTER})"
+)
+"""Signs that a reader overlooks between two letters. Next to a digit or a space they can be operators."""
+_EMPTY_LINK: Final = re.compile(r"!?\[\s{0,20}\]\([^()\s]{0,500}\)")
+_HAN_MARKS: Final = re.compile(
+    "(?<=[\u3400-\u9fff])[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u094d\u0e3a\u0f39\u20d0-\u20f0\u302a-\u302f\u3099\u309a]+"
+)
+"""Marks that no Chinese character has."""
 _ANSWERS: Final = frozenset("✓✔✅☑✗✘❌❎✖☒🚫⛔👍👎⬆⬇")
 """Signs for yes or no, more or less. Between words they are decoration; at the end they can be the whole statement."""
 _DROPPED: Final = frozenset({"Me", "Cf", "Co", "Cn", "Cs"})
@@ -40,13 +49,16 @@ def uncover(text: str) -> str:
     if not _SUSPICIOUS.search(text):
         return text
     plain = _COMMENT.sub("", text) if "<!--" in text else text
+    plain = _EMPTY_LINK.sub("", plain) if "](" in plain else plain
     if "&" in plain and _ENTITY.search(plain):
         # Twice, because an entity can be written with an entity.
         plain = html.unescape(html.unescape(plain))
     if not plain.isascii():
         plain = _REVERSED.sub(lambda found: found.group(1)[::-1], plain)
+        plain = _HAN_MARKS.sub("", plain)
         plain = _find_marks().sub("", _LENGTHENING.sub("", _drop_signs(plain.translate(_OUTLINED))))
-    return _BETWEEN_LETTERS.sub(" ", _join_spelled(_ALTERNATING.sub(_drop_alternating, plain)))
+    joined = _join_spelled(_ALTERNATING.sub(_drop_alternating, plain))
+    return _BETWEEN_LETTERS.sub(" ", _INSIDE_WORDS.sub("", joined))
 
 
 def _drop_alternating(found: re.Match[str]) -> str:
