@@ -56,6 +56,7 @@ def test_an_ambiguous_short_id_is_refused_with_the_candidates(served: Program, r
 
 
 def test_keys_and_digests_are_named_by_short_ids(served: Program) -> None:
+    served.good("ingest", "-g", "g", "The harbour office in Lindau opens at seven in the morning.")
     digest = served.good("digest", "run", "-g", "g", "--json").json["id"]
     assert served.good("digest", "show", digest[-8:], "-g", "g", "--json").json["id"] == digest
     assert "add --group GROUP, or pass the whole ID" in served.run("digest", "show", digest[-8:]).err
