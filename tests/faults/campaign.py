@@ -26,8 +26,9 @@ from tests.faults.world import World, bundled_world, proxied_world, use_stepped_
 PATIENCE = 120.0
 """Seconds after which a world counts as one that does not recover."""
 SECONDS_TO_AGREE = 10.0
-CONTENT_CHECKS = frozenset({"access", "ingress", "retrieval"})
-"""Checks of the doctor that are about keys and what was captured. They can warn on a healthy server."""
+CONTENT_CHECKS = frozenset({"access", "ingress", "retrieval", "port"})
+"""Checks of the doctor that can warn on a healthy server: of keys, of what was captured, and of a server that was not
+started by the command, as the one with a clock of its own. That the API answers is what the load shows."""
 TOGETHER = 5
 """How many faults share a round. Writes are compared after each of them, all tiers and the doctor after the last."""
 BUNDLED_SHARE, STEPPED_SHARE = 0.08, 0.04

@@ -199,7 +199,7 @@ async def test_no_key_makes_one_with_more_than_its_own(clearwell: Clearwell) -> 
 
 DECIDES: tuple[LiteralString, ...] = (
     PROMOTION,
-    "UPDATE insights SET state = 'promoted'",
+    "UPDATE insights SET summary = 'another text'",
     "UPDATE memories SET valid_to = now()",
     "UPDATE digest_marks SET judged_by = gen_random_uuid()",
     "INSERT INTO decisions (group_id, id, action, decided_by, decided_at) "

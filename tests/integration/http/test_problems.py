@@ -73,7 +73,7 @@ async def test_a_name_that_occurs_twice_in_an_object_is_refused(http: httpx.Asyn
 
 @pytest.mark.parametrize("query", ["group_id=g&group_id=h", "group_id=g&limit=1&limit=2", "group_id=g&group_id=g"])
 async def test_a_parameter_that_occurs_twice_is_refused(http: httpx.AsyncClient, query: str) -> None:
-    require_problem(await http.get(f"/api/v1/quarantine?{query}"), 400, "http_query_name_twice")
+    require_problem(await http.get(f"/api/v1/quarantine?{query}"), 422, "http_query_name_twice")
 
 
 async def test_a_list_is_sent_as_repeated_parameters(http: httpx.AsyncClient) -> None:

@@ -258,7 +258,7 @@ def _require_single(request: Request, repeatable: frozenset[str]) -> None:
     counted = Counter(name for name, _ in request.query_params.multi_items())
     for name, times in counted.items():
         if times > 1 and name not in repeatable:
-            raise Malformed("http_query_name_twice", name=make_printable(name))
+            raise InvalidInput("http_query_name_twice", field=make_printable(name), name=make_printable(name))
 
 
 def _require_json(request: Request) -> None:

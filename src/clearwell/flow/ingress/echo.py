@@ -7,7 +7,7 @@ that were recalled. A sentence that shares its words and changes a fact is no ec
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -93,22 +93,31 @@ def blank_fences(text: str) -> str:
 
     What stands between fences stays, and every character keeps its place. Blanks in disguise become spaces.
     """
+    return _replace_fences(text, len)
+
+
+def drop_fences(text: str) -> str:
+    """The same with a single line break for each, for reading the text as a whole."""
+    return _replace_fences(text, lambda removed: min(1, len(removed)))
+
+
+def _replace_fences(text: str, count_breaks: Callable[[str], int]) -> str:
     text = text.translate(BLANKS)
     if not FENCE.search(text):
         return text
-    blank = FENCE.sub(_blank_tags, text)
-    blank = HEADING.sub(_blank_match, ITEM_LABEL.sub(_blank_match, blank))
-    lines = blank.splitlines(keepends=True)
-    return "".join("\n" * len(line) if line.strip() in _list_frame_lines() else line for line in lines)
 
+    def blank(removed: str) -> str:
+        return "\n" * count_breaks(removed)
 
-def _blank_tags(fence: re.Match[str]) -> str:
-    opening, closing = fence.start(2) - fence.start(), fence.end() - fence.end(2)
-    return "\n" * opening + fence.group(2) + "\n" * closing
+    def blank_tags(fence: re.Match[str]) -> str:
+        whole, inner = fence.group(), fence.group(2)
+        opening, closing = fence.start(2) - fence.start(), fence.end(2) - fence.start()
+        return blank(whole[:opening]) + inner + blank(whole[closing:])
 
-
-def _blank_match(found: re.Match[str]) -> str:
-    return "\n" * len(found.group())
+    plain = ITEM_LABEL.sub(lambda found: blank(found.group()), FENCE.sub(blank_tags, text))
+    plain = HEADING.sub(lambda found: blank(found.group()), plain)
+    lines = plain.splitlines(keepends=True)
+    return "".join(blank(line) if line.strip() in _list_frame_lines() else line for line in lines)
 
 
 def _mark(memory_id: UUID) -> str:

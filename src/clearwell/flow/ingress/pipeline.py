@@ -6,7 +6,7 @@ from uuid import UUID
 
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known
-from clearwell.flow.ingress.echo import OwnText, blank_fences
+from clearwell.flow.ingress.echo import OwnText, blank_fences, drop_fences
 from clearwell.flow.ingress.known_texts import AdmissionEvidence, KnownTextReader
 from clearwell.flow.ingress.segmentation import (
     SEVERAL,
@@ -54,7 +54,7 @@ class IngressPipeline:
             capture=capture,
             own=OwnText(capture.content),
             segments=segment(unfenced),
-            flags=find_flags(unfenced, capture.metadata),
+            flags=find_flags(drop_fences(capture.content), capture.metadata),
         )
         refusal = checks.check_node_type(capture, self._settings) or checks.check_emptied(capture, self._settings)
         if refusal is not None:
