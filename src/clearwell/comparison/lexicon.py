@@ -42,7 +42,7 @@ def is_negated_form(one: str, other: str) -> bool:
 Poles: TypeAlias = Mapping[str, frozenset[tuple[int, int]]]
 _LONGEST_WORD: Final = 40
 _SCALES: Final = ("quantity_words", "duty_words")
-_AXES: Final = ("complements", "contraries", "fates")
+_AXES: Final = ("complements", "contraries", "opposed_actions")
 _PLAIN_LISTS: Final = (
     *("stop", "relations", "clause_words", "list_words"),
     *("negators", "affirmative", "denials", "deniers", "nearly", "restricting"),
@@ -75,7 +75,7 @@ class Lexicon:
     groups: Mapping[str, frozenset[int]]
     complements: Poles
     contraries: Poles
-    fates: Poles
+    opposed_actions: Poles
     """What can become of a thing: kept or removed, approved or rejected. Two of them are never true at once."""
     scales: Mapping[str, Mapping[str, int]]
     opposite_characters: frozenset[str]
@@ -200,7 +200,7 @@ class _Builder:
         for pair in pairs:
             self._axis += 1
             for side, entries in enumerate(pair.split("/")):
-                if name != "fates":
+                if name != "opposed_actions":
                     self.group(entries.split())
                 for entry in entries.split():
                     self._poles[name][self.key(entry)].add((self._axis, side))
@@ -220,7 +220,7 @@ class _Builder:
             groups={key: frozenset(groups) for key, groups in self._groups.items()},
             complements={key: frozenset(poles) for key, poles in self._poles["complements"].items()},
             contraries={key: frozenset(poles) for key, poles in self._poles["contraries"].items()},
-            fates={key: frozenset(poles) for key, poles in self._poles["fates"].items()},
+            opposed_actions={key: frozenset(poles) for key, poles in self._poles["opposed_actions"].items()},
             scales=self._scales,
             opposite_characters=frozenset(lists[1]["opposite_characters"].split()),
             surnames=frozenset(lists[1]["surnames"]),

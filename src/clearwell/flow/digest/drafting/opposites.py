@@ -64,4 +64,4 @@ def _find_sides(read: Sequence[Features], axis: int, topic: frozenset[str]) -> d
 
 def _find_poles(token: Token) -> frozenset[tuple[int, int]]:
     """Return the poles of a word. "Keeps nothing but averages" does not say that something is removed."""
-    return frozenset() if _OBJECT in token.quoted else lexicon().fates.get(token.key, frozenset())
+    return frozenset() if _OBJECT in token.quoted else lexicon().opposed_actions.get(token.key, frozenset())
