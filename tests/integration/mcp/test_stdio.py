@@ -119,8 +119,10 @@ def started(program: Program) -> Iterator["subprocess.Popen[bytes]"]:
             stderr=log,
         ) as process,
     ):
-        yield process
-        process.kill()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_only_the_protocol_is_written_to_stdout(program: Program) -> None:

@@ -73,11 +73,17 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a command to its end. A signal cancels it, so that servers it started are stopped on the way out."""
     import asyncio
 
+    from clearwell.flow.deadlines import cancel_tasks
+
     async def cancellable() -> T:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine that runs has a task
         with on_stop_signal(lambda: loop.call_soon_threadsafe(task.cancel), even_if_ignored=False):
-            return await work
+            try:
+                return await work
+            finally:
+                # asyncio.run cancels what is left only once, and a connection that is being made can swallow that.
+                await cancel_tasks(*(asyncio.all_tasks() - {task}))
 
     try:
         return asyncio.run(cancellable())
