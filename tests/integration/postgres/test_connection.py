@@ -14,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from clearwell.errors import DatabaseUnavailable
 from clearwell.stores.postgres import Database, Role, open_database
+from clearwell.stores.postgres.connection import open_connection
 from tests.servers.proxy import Address, Trouble, faulty_proxy
 from tests.waiting import until
 
@@ -207,3 +208,19 @@ async def test_a_client_that_was_cut_off_in_a_transaction_does_not_keep_its_lock
         proxy.end()
         await database.close()
     assert obtained
+
+
+async def test_a_connection_is_closed_if_its_commit_is_cancelled(database_url: str) -> None:
+    opened: list[psycopg.AsyncConnection] = []
+
+    async def use() -> None:
+        async with open_connection(database_url) as connection:
+            opened.append(connection)
+            await connection.execute("SELECT 1")
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()  # takes effect where the task waits next, which is in the commit
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(use())
+    assert opened[0].closed

@@ -11,7 +11,8 @@ depends on it (psycopg would send 7 as ``smallint`` and 70000 as ``integer``, an
 
 import re
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property, lru_cache
 from itertools import count
 from time import monotonic
@@ -173,6 +174,20 @@ class PooledConnection(AsyncConnection[DictRow]):
     @cached_property
     def runner(self) -> StatementRunner:
         return StatementRunner(self)
+
+
+@asynccontextmanager
+async def open_connection(url: str, **options: Any) -> AsyncIterator[AsyncConnection[Any]]:
+    """Open a connection outside the pool, commit or roll back at the end, and close it.
+
+    psycopg's own context manager leaves the connection open if the task is cancelled while it commits.
+    """
+    connection = await AsyncConnection.connect(url, **options)
+    try:
+        async with connection:
+            yield connection
+    finally:
+        await connection.close()
 
 
 def _receive(server: PGconn, commands: int) -> Generator[Any, Any, list[PGresult]]:

@@ -20,7 +20,13 @@ from pydantic_core import from_json
 
 from clearwell.errors import ConfigurationError, DatabaseUnavailable, SchemaError
 from clearwell.ports import Signer
-from clearwell.stores.postgres.connection import Params, PooledConnection, SqlStatement, StatementRunner
+from clearwell.stores.postgres.connection import (
+    Params,
+    PooledConnection,
+    SqlStatement,
+    StatementRunner,
+    open_connection,
+)
 from clearwell.stores.postgres.queries import query
 
 IDLE_FACTOR: Final = 2
@@ -237,7 +243,7 @@ async def open_database(
 
 async def _prove_reachable(url: str, connect_seconds: float) -> None:
     """Connect once without the pool, which would retry in the background and report only a time-out."""
-    async with await psycopg.AsyncConnection.connect(url, connect_timeout=max(2, int(connect_seconds))) as connection:
+    async with open_connection(url, connect_timeout=max(2, int(connect_seconds))) as connection:
         try:
             await connection.execute("SET ROLE clearwell_app")
         except (psycopg.errors.UndefinedObject, psycopg.errors.InvalidParameterValue) as error:

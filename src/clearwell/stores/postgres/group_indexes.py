@@ -20,7 +20,7 @@ from psycopg.rows import DictRow, dict_row
 from clearwell.errors import Unavailable
 from clearwell.ports import Clock, SearchQuery
 from clearwell.records import IndexChanges
-from clearwell.stores.postgres.connection import SqlStatement
+from clearwell.stores.postgres.connection import SqlStatement, open_connection
 from clearwell.stores.postgres.database import Database, Role, first_line, translate_errors
 from clearwell.stores.postgres.queries import query
 
@@ -136,10 +136,7 @@ class GroupIndexBuilder:
         The connection is None if the login does not own the table, or while another process builds.
         """
         with translate_errors():
-            connection = await psycopg.AsyncConnection.connect(
-                self._database.url, autocommit=True, row_factory=dict_row
-            )
-            async with connection:
+            async with open_connection(self._database.url, autocommit=True, row_factory=dict_row) as connection:
                 row = await (await connection.execute(query("may_index"))).fetchone() or {}
                 yield (connection if row["owner"] and row["alone"] else None), bool(row["owner"])
 

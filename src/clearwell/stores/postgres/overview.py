@@ -15,7 +15,7 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from clearwell.records import Admission, Reembedding
-from clearwell.stores.postgres.connection import Params
+from clearwell.stores.postgres.connection import Params, open_connection
 from clearwell.stores.postgres.database import Role, translate_errors, translate_refused_rights
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.reembeddings import reembedding_of
@@ -251,9 +251,7 @@ async def open_overview(url: str, *, connect_seconds: float, statement_seconds: 
     """Open a read-only transaction and yield the overview."""
     seconds = max(2, int(connect_seconds))
     with translate_errors(), translate_refused_rights():
-        async with await psycopg.AsyncConnection.connect(
-            url, row_factory=dict_row, connect_timeout=seconds
-        ) as connection:
+        async with open_connection(url, row_factory=dict_row, connect_timeout=seconds) as connection:
             await connection.set_read_only(True)
             await connection.execute(query("overview_limit"), {"milliseconds": str(int(statement_seconds * 1000))})
             yield Overview(connection)

@@ -13,6 +13,7 @@ import psycopg
 import structlog
 
 from clearwell.errors import SchemaError
+from clearwell.stores.postgres.connection import open_connection
 from clearwell.stores.postgres.database import first_line, translate_errors, translate_refused_rights
 from clearwell.stores.postgres.queries import query
 
@@ -49,7 +50,7 @@ def migrations() -> list[Migration]:
 async def migrate(url: str, *, up_to: int | None = None) -> list[Migration]:
     """Apply the missing migrations and return them."""
     with translate_errors(), translate_refused_rights():
-        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        async with open_connection(url, autocommit=True) as connection:
             _require_server(connection)
             await connection.execute(query("lock_schema"), {"lock": LOCK})
             try:
@@ -61,7 +62,7 @@ async def migrate(url: str, *, up_to: int | None = None) -> list[Migration]:
 async def require_schema(url: str) -> None:
     """Raise SchemaError if the schema is older or newer than this program expects, or was changed."""
     with translate_errors(), translate_refused_rights():
-        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        async with open_connection(url, autocommit=True) as connection:
             _require_server(connection)
             await connection.execute(query("enter_to_read_schema"))
             missing = await _missing(connection)
