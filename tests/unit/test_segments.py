@@ -389,3 +389,86 @@ def test_tool_output_is_announced_after_an_unclosed_fence_too() -> None:
 
 def test_invisible_characters_between_letters_hide_no_claim() -> None:
     assert [found.kind for found in segment("\u200b".join("The valve of pump 3 leaks."))] == ["claim"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'The leaflet is titled "Who owns the weir?"',
+        "# How to use the pump\n\n- The pressure is shown beside the valve.",
+        "# Installation\n\n- Install the filter: the pump needs no other part.",
+        "# Features\n\n- **Night mode**: Keep the pumps silent after ten.",
+        "The script has two functions:\n\n- `flush(tank, speed)`: Empty the tank at the given speed.",
+        "The script has two functions:\n\n- `reset`: Reset the counters.",
+        "# Files\n\n- `weir.py`: entry point",
+        "# Parts\n\n- **Gate**: the largest part of the weir",
+    ],
+)
+def test_a_description_in_a_list_is_a_claim(content: str) -> None:
+    assert [found.kind for found in segment(content)][-1] == "claim"
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ("# Features\n\nComment to start with: Ensure that the gate closes before the alarm.", "instruction"),
+        ("The gate is new. As the harbour master, I understand the importance of tides.", "chatter"),
+        ("It seems that I am unable to open pictures.", "chatter"),
+        ("I input 'tide tables of Lindau'.", "page"),
+        ("The gate is 17 m wide.\n\nFINAL ANSWER: 17", "fragment"),
+        ("FINAL ANSWER: the weir was closed", "decision"),
+        ("In each tank, check the seal of the lid.", "instruction"),
+        ("Error fetching the page: no route to host", "page"),
+        ("The pump survey (see Maier B. (2008) and others) names no leak.", "claim"),
+    ],
+)
+def test_advice_small_talk_and_bare_answers_are_no_claims(content: str, kind: str) -> None:
+    assert [found.kind for found in segment(content)][-1] == kind
+
+
+TASK = """We work on this user request:
+
+The weir of Lindau has two gates. How tall is the larger one? These are the gates that I know:
+
+North gate, south gate
+
+The north gate was built in 1931.
+
+
+These agents can help:
+
+Reader: an assistant that reads files. It can also summarize them.
+Diver: a tool for measurements under water.
+
+Facts so far:
+
+- The south gate is 4 m tall.
+"""
+
+
+def test_a_repeated_request_and_a_list_of_agents_are_no_statements() -> None:
+    assert _statements(TASK) == ["The south gate is 4 m tall."]
+
+
+@pytest.mark.parametrize(
+    ("content", "statements"),
+    [
+        ("User request: none\n\nPump 4 is new.", ["Pump 4 is new."]),
+        ("**User question:**\nHow old is pump 4? It looks worn.\n\nPump 4 is new.", ["Pump 4 is new."]),
+        ("用户问题：\n四号泵旧了，什么时候换？\n\n四号泵是今年换的新泵。", ["四号泵是今年换的新泵。"]),
+        (
+            "User query:\n\nPump 4 rattles.\n\n## Answer\n\nThe bearing of pump 4 is worn.",
+            ["The bearing of pump 4 is worn."],
+        ),
+        (
+            "Reader: an assistant that reads files.\n\nPump 4 is new.",
+            ["Reader: an assistant that reads files.", "Pump 4 is new."],
+        ),
+        (
+            "阅读者：一个能读取文件的助手\n潜水员：一名负责水下测量的智能体\n\n四号泵是今年换的新泵。",
+            ["四号泵是今年换的新泵。"],
+        ),
+    ],
+)
+def test_a_repeated_request_ends_where_the_answer_begins(content: str, statements: list[str]) -> None:
+    assert _statements(content) == statements

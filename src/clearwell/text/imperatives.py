@@ -10,7 +10,8 @@ from clearwell.text.words import words
 _LONGEST: Final = 240
 _MARKS: Final = ".,;:!?'\"()“”‘’"
 _CONDITION: Final = re.compile(
-    r"(?:if|when|once|before|after|to|in order to|for|in case|using|with|as needed|where|from there)\b"
+    r"(?:if|when|once|before|after|to|in order to|for|in case|using|with|as needed|where|from there"
+    r"|(?:in|from|at) (?:your|each|every))\b"
 )
 _MAX_CLAUSES: Final = 4
 _FINITE_WITHIN: Final = 6

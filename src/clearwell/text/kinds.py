@@ -19,15 +19,22 @@ _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
 _SPEAKER: Final = re.compile(r"\[[^\]\n]{1,80}\]\s*(?:[^:：\n]{1,40}[:：]\s*)?")
 """The time and the speaker before a turn of a conversation."""
 _LABEL: Final = re.compile(r"(?P<label>[^:：\n]{1,60})[:：]\s+(?=\S)")
-_PROPERTY: Final = re.compile(r"(?:purpose|goals?|aim|role|function|responsibility|duty|description)$|\S*[_().]\S*$")
+_PROPERTY: Final = re.compile(
+    r"(?:purpose|goals?|aim|role|function|responsibility|duty|description)$|\S*[_().]\S*$|\w+\(.*\)$"
+)
 """A label followed by a description that reads like an instruction, such as the name of a function."""
+_CODE_LABEL: Final = re.compile(r"[*_]{0,2}`[^`\n]{1,60}`[*_]{0,2}[:：]")
+_SUBJECT: Final = re.compile(r"(?:the|an?|each|every|no|if|when) ")
+"""The beginning of a sentence that is not an imperative."""
+_NOUN_PHRASE: Final = re.compile(r"(?:the|an?) (?:\S+ ){1,20}\S+$")
 _NAMED: Final = re.compile(r"[\u3400-\u9fff]{2}|\b[A-Z]\w+ [A-Z]\w+")
 """A name of two words, or in Chinese."""
-_DASH: Final = re.compile(r"\w\S* [–—] \w")
+_DASH: Final = re.compile(r"\w\S* [-–—] \w")
 _PROTOCOL_MARK: Final = re.compile(r"</?[A-Za-z][^>\n]{0,60}>.{0,40}|[A-Z_]{4,}[.!]?")
-_QUESTION: Final = re.compile(r"[?？][\"'”’)）」』]*$|吗[。”’」』]*$")
+_QUESTION: Final = re.compile(r"[?？]$|^[\"'“‘(（「『].*[?？][\"'”’)）」』]+$|吗[。”’」』]*$", re.DOTALL)
+"""A question. A sentence that ends with one in quotation marks is none: The paper is titled "Which is better?"."""
 _LOG_LINE: Final = re.compile(
-    r"Traceback \(|File \"[^\"]+\", line|\w*(?:Error|Exception|Warning): |\^+$|[~=\-_*]{4,}$|https?://\S+$"
+    r"Traceback \(|File \"[^\"]+\", line|Error \w+ing [^:]{1,60}: |\w*(?:Error|Exception|Warning): |\^+$|[~=\-_*]{4,}$|https?://\S+$"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\]?[:\s]|\$ \w|>>> |!\[[^\]]*\]\(\S+\)$"
 )
 _STATUS: Final = re.compile(
@@ -35,7 +42,7 @@ _STATUS: Final = re.compile(
     r"(?:found|detected|available|returned|matched|provided|specified|given)(?: [\w -]{1,60})?[.!]?"
 )
 """A message of a program, without a verb."""
-_PROGRESS: Final = re.compile(r"\w+ing\b.{0,100}(?:\.{3}|…)(?: ?(?:done|ok|\d{1,3} ?%))?[.!]?", re.IGNORECASE)
+_PROGRESS: Final = re.compile(r"\(?\w+ing\b.{0,100}(?:\.{3}|…)(?: ?(?:done|ok|\d{1,3} ?%))?[.!]?", re.IGNORECASE)
 _FAILURE: Final = re.compile(r"(?:could not|cannot|unable to|failed to|not able to) [a-z]+ ")
 """What a program reports, without a subject: what it does, and what failed."""
 _CONJUNCTION: Final = re.compile(r"(?:and|or|but|nor|because|which|whereas)\b(?!.*,)")
@@ -89,6 +96,7 @@ class _Rules:
     decisions: re.Pattern[str]
     open_headings: re.Pattern[str]
     instruction_headings: re.Pattern[str]
+    description_headings: re.Pattern[str]
     actions: re.Pattern[str]
 
 
@@ -133,7 +141,8 @@ def classify(passage: Passage) -> SegmentKind:
 
 def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKind:
     rules = _rules("zh" if chinese else "en")
-    bare = _skip_notices(bare, rules)
+    if not _CODE_LABEL.match(passage.text):
+        bare = _skip_notices(bare, rules)
     lower = bare.lower()
     length = _count_words(bare, chinese)
     if rules.chatter.match(lower) and (length <= rules.longest_chatter or not _is_specific(bare, lower, rules)):
@@ -185,19 +194,29 @@ def _classify_by_context(bare: str, lower: str, passage: Passage, chinese: bool)
         rules = _rules("zh" if is_chinese(above) else "en")
         if rules.open_headings.search(above):
             return SegmentKind.INTENTION
-        if rules.instruction_headings.search(above) and not _is_specific(bare, lower, rules):
+        if rules.instruction_headings.search(above) and not (
+            _is_specific(bare, lower, rules) or (not chinese and _describes(lower))
+        ):
             return SegmentKind.INSTRUCTION
-    if chinese or has_verb(lower) or (passage.in_list and _names_property(bare, lower)):
+    if chinese or has_verb(lower) or (passage.in_list and _names_property(bare, lower, passage.text)):
         return SegmentKind.CLAIM
     return SegmentKind.FRAGMENT
 
 
-def _names_property(bare: str, lower: str) -> bool:
-    """Return whether a line without a verb states a property: Weight: 4 kg, Owner: Li Na, Hull – sound."""
+def _describes(lower: str) -> bool:
+    """Return whether an English line is a sentence about something: The score is shown at the top."""
+    label = _LABEL.match(lower)
+    return _SUBJECT.match(lower, label.end() if label else 0) is not None and has_verb(lower)
+
+
+def _names_property(bare: str, lower: str, text: str) -> bool:
+    """Return whether a line without a verb states a property: Weight: 4 kg, Owner: Li Na, `main.py`: Entry point."""
     label = _LABEL.match(lower)
     if label is None:
         return _DASH.search(bare) is not None
-    return bool(_DIGIT.search(bare) or _NAMED.search(bare, label.end())) or is_imperative(lower[label.end() :])
+    if _DIGIT.search(bare) or _NAMED.search(bare, label.end()) or _CODE_LABEL.match(text):
+        return True
+    return is_imperative(lower[label.end() :]) or _NOUN_PHRASE.match(lower, label.end()) is not None
 
 
 def is_code(text: str) -> bool:
@@ -298,18 +317,22 @@ def _is_specific(bare: str, lower: str, rules: _Rules) -> bool:
 def _tells_to_act(lower: str, passage: Passage) -> bool:
     """Return whether an English sentence begins with a verb, possibly after the label of a list item.
 
-    After the name of a function or the word "purpose", it is a description, unless the heading or lead-in announces
-    instructions.
+    After the name of a function, the word "purpose" or below a heading like "features", it is a description, unless the
+    heading or lead-in also announces instructions.
     """
-    if is_imperative(lower) or (passage.after_instruction and continues_instruction(lower)):
+    label = _LABEL.match(lower)
+    described = label is not None and passage.in_list and _SUBJECT.match(lower, label.end())
+    if not described and (is_imperative(lower) or (passage.after_instruction and continues_instruction(lower))):
         return True
-    label = _LABEL.match(lower) if passage.in_list else None
     if label is None or not is_imperative(lower[label.end() :]):
         return False
-    if not _PROPERTY.match(label["label"]):
+    rules, above = _rules("en"), passage.above.lower()
+    if not passage.in_list:
+        return rules.instruction_headings.search(label["label"]) is not None
+    if not (
+        _PROPERTY.match(label["label"]) or _CODE_LABEL.match(passage.text) or rules.description_headings.search(above)
+    ):
         return True
-    rules = _rules("en")
-    above = passage.above.lower()
     return bool(rules.instruction_headings.search(above) or rules.open_headings.search(above))
 
 
@@ -328,6 +351,7 @@ def _rules(language: str) -> _Rules:
         decisions=_any_of(lists["decisions"], inside=language == "en"),
         open_headings=_any_of(lists["open_headings"], inside=language == "en"),
         instruction_headings=_any_of(lists["instruction_headings"], inside=language == "en"),
+        description_headings=_any_of(lists["description_headings"], inside=language == "en"),
         actions=_any_of(lists["actions"]),
     )
 

@@ -11,10 +11,11 @@ from clearwell.text.kinds import Passage, classify, is_chinese, may_be_claim, ne
 from clearwell.text.markdown_blocks import Block, BlockType, read_blocks
 from clearwell.text.marks import join_lines, remove_marks, split_row
 from clearwell.text.page_text import find_page_lines, find_tool_output
+from clearwell.text.prompt_text import find_prompt_lines
 from clearwell.text.sentences import cut_at_sentence, find_sentences, strip_span
 from clearwell.vocabulary import SegmentKind
 
-SEGMENTER_VERSION: Final = 4
+SEGMENTER_VERSION: Final = 5
 """Increased whenever the same output would be split or classified differently."""
 CUT: Final = "…"
 """The end of a headline that was truncated."""
@@ -48,9 +49,11 @@ def segment(content: str) -> tuple[Segment, ...]:
     tool_output = find_tool_output(content)
     blocks = read_blocks(content[:tool_output])
     page = find_page_lines(content, blocks)
+    prompt = find_prompt_lines(content, blocks)
     segments: list[Segment] = []
     for number, block in enumerate(blocks):
-        for found in _segment_block(content, block, in_page=number in page):
+        kind = SegmentKind.PAGE if number in page else SegmentKind.INSTRUCTION if number in prompt else None
+        for found in _segment_block(content, block, kind or _TYPE_KINDS.get(block.type)):
             if len(segments) == MAX_SEGMENTS:
                 return tuple(segments)
             _append(segments, found)
@@ -156,8 +159,8 @@ def _append(segments: list[Segment], found: Segment) -> None:
         segments.append(found)
 
 
-def _segment_block(content: str, block: Block, *, in_page: bool) -> Iterator[Segment]:
-    kind = SegmentKind.PAGE if in_page else _TYPE_KINDS.get(block.type)
+def _segment_block(content: str, block: Block, kind: SegmentKind | None) -> Iterator[Segment]:
+    """Yield a block as one segment if its kind is known, or its sentences, each classified."""
     if kind is not None:
         yield _build(block, block.start, block.end, kind)
     elif block.type is BlockType.TABLE_ROW:

@@ -69,6 +69,8 @@ def _irregular() -> dict[str, str]:
     return {form: line.split()[0] for line in words("en")["irregular"].splitlines() for form in line.split()}
 
 
+_YEAR: Final = re.compile(r"\(\d{4}")
+"""The year of a publication after its author: Tasan M. (2008)."""
 _TITLE_END: Final = re.compile(r"[!?]$|[.!?][\"'”’)\]]{1,4}$")
 """The end of a title or a quotation inside a sentence, if a lower-case letter follows."""
 
@@ -77,7 +79,9 @@ def _goes_on(before: str, after: str) -> bool:
     if _SHORTENED.search(before) or _NUMBER_OF_ITEM.fullmatch(before):
         return True
     if _INITIAL.search(before):
-        return after[0].islower() or (after[0].isupper() and after.split()[0].casefold() not in _STOP_WORDS)
+        if after[0].isupper():
+            return after.split()[0].casefold() not in _STOP_WORDS
+        return after[0].islower() or _YEAR.match(after) is not None
     if _BEFORE_NUMBER.search(before):
         return after[0].isdigit()
     if after[0].islower() and _TITLE_END.search(before):
