@@ -69,7 +69,8 @@ async def test_ctrl_c_cancels_the_question_while_signals_only_request_the_end(
 ) -> None:
     """The terminal shows the question, then the signal comes: reading the line has to end."""
     ours, theirs = pty.openpty()
-    asked = threading.Thread(target=interrupt_once_shown, args=(ours, b"[y/N]"))
+    ended = threading.Event()
+    asked = threading.Thread(target=interrupt_once_shown, args=(ours, b"[y/N]", ended))
     with (
         os.fdopen(os.dup(theirs), encoding="utf-8") as stdin,
         os.fdopen(theirs, "w", encoding="utf-8") as stdout,
@@ -80,16 +81,20 @@ async def test_ctrl_c_cancels_the_question_while_signals_only_request_the_end(
         asked.start()
         with pytest.raises(typer.Abort):
             confirm("Promote it anyway?")
+        ended.set()
         asked.join()
         monkeypatch.undo()
     os.close(ours)
 
 
-def interrupt_once_shown(terminal: int, words: bytes) -> None:
+def interrupt_once_shown(terminal: int, words: bytes, ended: threading.Event) -> None:
+    """Send the signal again until the question has ended: one that comes before the line is read does not end that."""
     shown = b""
     while words not in shown:
         shown += os.read(terminal, 10_000)
     os.kill(os.getpid(), signal.SIGINT)
+    while not ended.wait(0.5):
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 async def test_who_declines_promotes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
