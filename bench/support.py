@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
-from bench.digest import Vectors
+from bench.drafted import Vectors
 from bench.sameness import row
 from clearwell.flow.digest.drafting import CONTRADICTION, Draft
 from clearwell.flow.digest.drafting.pipeline import Thresholds

@@ -21,6 +21,7 @@ from clearwell.flow.digest.drafting import (
     KnownText,
     RejectedText,
     draft,
+    scores,
 )
 from clearwell.flow.digest.drafting.clusters import make_cluster
 from clearwell.flow.digest.drafting.disputes import find_dispute
@@ -113,6 +114,43 @@ def test_two_languages_make_one_insight() -> None:
     assert len(made) == 1
     assert {source.text for source in made[0].sources} == set(SAYINGS["retention"])
     assert made[0].support.agents == 4
+
+
+def in_one_session(rows: Sequence[DigestCandidate]) -> list[DigestCandidate]:
+    return [replace(one, session_id="meeting") for one in rows]
+
+
+def score_of(subject: str, rows: Sequence[DigestCandidate]) -> float:
+    (made,) = (one for one in drafted(rows, thresholds=LOW).drafts if one.sources[0].text in SAYINGS[subject])
+    return made.score
+
+
+def test_what_is_from_one_session_counts_less_beside_what_is_from_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scores, "MANY_TEXTS", 1)
+    invoices, reports = said("invoice", ["a", "b"]), said("report", ["a", "b"], start=20)
+    alike = score_of("invoice", [*invoices, *reports])
+    assert score_of("invoice", [*in_one_session(invoices), *reports]) == pytest.approx(0.8 * alike, rel=0.01)
+    alone = [*in_one_session(invoices), *in_one_session(reports)]
+    assert score_of("invoice", alone) == pytest.approx(alike, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("fact", "own"),
+    [
+        (
+            ("The refund queue is read twice a day.", "Twice a day, the refund queue is read."),
+            ("I read the refund queue twice a day.", "Twice a day, the refund queue is read by me."),
+        ),
+        (("退款队列每天读两次。", "每天两次读取退款队列。"), ("我每天读两次退款队列。", "退款队列每天由我读两次。")),
+    ],
+)
+def test_statements_in_the_first_person_count_less(fact: Sequence[str], own: Sequence[str]) -> None:
+    def score(texts: Sequence[str]) -> float:
+        rows = [row(at, "refund", text, f"agent-{at}") for at, text in enumerate(texts)]
+        made = drafted([*rows, *said("report", ["x", "y"], start=20)], thresholds=Thresholds(worthy=0.1)).drafts
+        return next(one.score for one in made if one.sources[0].text in texts)
+
+    assert score(own) < 0.8 * score(fact)
 
 
 def test_the_keys_behind_the_names_of_agents_are_counted() -> None:

@@ -126,7 +126,8 @@ def test_a_licence_that_runs_out_is_not_denied_by_there_being_none() -> None:
 def test_a_verb_that_is_denied_is_not_stated_by_its_noun(stated: str, disputes: int) -> None:
     texts = ("The contracts office of the harbour has not answered.", stated, stated)
     voices = [frozenset({agent}) for agent in ("a1", "a2", "a3")]
-    found = find_denials([features_of[text] for text in texts], voices, topic=frozenset({"answer"}), groups=())
+    topic = frozenset({"answer", "contract", "offic", "harbour"})
+    found = find_denials([features_of[text] for text in texts], voices, topic=topic)
     assert len(list(found)) == disputes
 
 
@@ -138,6 +139,114 @@ def test_owners_whose_names_the_dictionary_cuts_are_a_dispute() -> None:
     ]
     (made,) = drafted(rows).drafts
     assert CONTRADICTION in made.flags
+
+
+@pytest.mark.parametrize(
+    ("done", "again", "undone"),
+    [
+        (
+            "The temperature mapping of the north vault has been carried out and signed.",
+            "In the north vault they completed the temperature mapping.",
+            "As of today the temperature mapping of the north vault has not been started.",
+        ),
+        (
+            "We ran the recovery drill of the billing cluster on Sunday.",
+            "The recovery drill of the billing cluster took place, with two observers.",
+            "The recovery drill of the billing cluster never happened; the ticket was withdrawn.",
+        ),
+        (
+            "西区冷库的温控验收已经通过。",
+            "西区冷库已拿到温控验收的合格报告。",
+            "西区冷库的温控验收到今天还没有做。",
+        ),
+        (
+            "调度系统的等保测评已经完成，证书在手。",
+            "调度系统的等保测评做完了。",
+            "调度系统的等保测评仍在整改阶段。",
+        ),
+    ],
+)
+def test_done_and_not_done_are_a_dispute(done: str, again: str, undone: str) -> None:
+    rows = [row(1, "backup", done, "a1"), row(2, "backup", again, "a2"), row(3, "backup", undone, "a3")]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION in made.flags
+    assert [len(side.statements) for side in made.sides] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "third",
+    [
+        "The temperature mapping of the north vault will be signed after the audit.",
+        "Once the temperature mapping of the north vault has been signed, the keys are handed out.",
+        "The temperature mapping of the north vault covers nine points; the lift has not been tested.",
+    ],
+)
+def test_what_is_planned_or_about_something_else_is_no_dispute_about_what_was_done(third: str) -> None:
+    rows = [
+        row(1, "backup", "The temperature mapping of the north vault has been carried out.", "a1"),
+        row(2, "backup", "In the north vault they completed the temperature mapping.", "a2"),
+        row(3, "backup", third, "a3"),
+    ]
+    assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)
+
+
+@pytest.mark.parametrize(
+    ("one", "again", "other"),
+    [
+        (
+            "The outage of the ticket gates in May was caused by an expired certificate.",
+            "An expired certificate: the outage of the ticket gates in May is due to this expired certificate.",
+            "The outage of the ticket gates in May came from a full disk.",
+        ),
+        (
+            "The outage of the ticket gates in May had one reason: the certificate had expired.",
+            "In May the ticket gates had their outage because the certificate had expired.",
+            "The ticket gates had their outage in May because a disk was full.",
+        ),
+        (
+            "五月闸机停摆的原因是证书过期。",
+            "五月闸机停摆是由证书过期引起的。",
+            "五月闸机停摆是因磁盘写满造成的。",
+        ),
+    ],
+)
+def test_two_causes_of_one_event_are_a_dispute(one: str, again: str, other: str) -> None:
+    rows = [row(1, "report", one, "a1"), row(2, "report", again, "a2"), row(3, "report", other, "a3")]
+    (made,) = drafted(rows).drafts
+    assert made.contradictions[0].reason == "conflict_cause"
+    assert [len(side.statements) for side in made.sides] == [2, 1]
+
+
+@pytest.mark.parametrize("counts", [("24", "24", "18"), ("二十四", "24", "18")])
+def test_two_numbers_of_one_thing_are_a_dispute(counts: Sequence[str]) -> None:
+    first, again, other = counts
+    rows = [
+        row(1, "gateway", f"首批交付的无人集卡是{first}台，验收完才上线。", "a1"),
+        row(2, "gateway", f"无人集卡首批交付{again}台。", "a2"),
+        row(3, "gateway", f"合同约定首批交付{other}台无人集卡，到货就付款。", "a3"),
+    ]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION in made.flags
+
+
+def test_values_that_few_statements_mention_are_no_dispute() -> None:
+    rows = [
+        row(1, "gateway", "Radek Olin takes charge of the migration of the recipe set.", "a1"),
+        row(2, "gateway", "The migration of the recipe set is the task of Radek Olin, two days a week.", "a2"),
+        row(3, "gateway", "Radek Olin, who does the migration of the recipe set, showed a list.", "a3"),
+        row(4, "gateway", "Radek Olin explained the migration of the recipe set for two hours.", "a4"),
+        row(5, "gateway", "For the migration of the recipe set, Radek Olin is responsible.", "a5"),
+    ]
+    assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)
+
+
+def test_a_correction_of_a_detail_is_no_denial() -> None:
+    rows = [
+        row(1, "gateway", "The carrier grants us 450 requests a second, counted over both regions together.", "a1"),
+        row(2, "gateway", "The ceiling at the carrier is 450 requests a second for the two regions as one.", "a2"),
+        row(3, "gateway", "The 450 requests a second of the carrier are for us as a whole, not for each region.", "a3"),
+    ]
+    assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)
 
 
 def test_a_season_mentioned_in_passing_is_no_dispute_about_a_date() -> None:

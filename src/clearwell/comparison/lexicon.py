@@ -45,7 +45,7 @@ _SCALES: Final = ("quantity_words", "duty_words")
 _AXES: Final = ("complements", "contraries", "opposed_actions")
 _PLAIN_LISTS: Final = (
     *("stop", "relations", "clause_words", "list_words"),
-    *("negators", "affirmative", "denials", "deniers", "nearly", "restricting"),
+    *("negators", "affirmative", "denials", "deniers", "nearly", "restricting", "first_person"),
 )
 
 
@@ -72,6 +72,7 @@ class Lexicon:
     nearly: frozenset[str]
     affirmative: frozenset[str]
     restricting: frozenset[str]
+    first_person: frozenset[str]
     groups: Mapping[str, frozenset[int]]
     complements: Poles
     contraries: Poles

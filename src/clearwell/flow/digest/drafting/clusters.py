@@ -18,7 +18,7 @@ from clearwell.flow.digest.drafting.space import Indices, Space
 from clearwell.flow.digest.drafting.texts import Text
 from clearwell.records import Vector
 
-NEAR: Final = 0.8
+NEAR: Final = 0.72
 """Minimum nearness to the leader, to the members of the cluster, and between the members of two merged clusters.
 
 Chosen with ``selection.WORTHY`` by ``python -m bench.digest choose``: each group of outputs is measured with the

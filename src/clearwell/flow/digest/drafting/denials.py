@@ -1,33 +1,20 @@
 """Find statements of a cluster that deny what others say, in wordings too different for a comparison pair by pair."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from clearwell.comparison import Features
 from clearwell.comparison.lexicon import lexicon
-from clearwell.comparison.polarity import denies, denies_in_word
+from clearwell.comparison.polarity import denies_in_word
 from clearwell.comparison.tokens import Token
 from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, NEGATION, Dispute, Opposition, unite
 
-OWN: Final = 0.25
-"""Maximum share of terms that no other text has, for a text that only denies what the others say."""
+SHARED_TOPIC: Final = 3
+"""Minimum number of terms of the topic in the clause in which one of them is denied or stated."""
 _ARTICLES: Final = frozenset({"a", "an", "the", "no", "any", "this", "its", "their", "our"})
 _GOVERNED: Final = "that"
 _MAY: Final = 2
 """The level of permission (may, can) on the scale of duty words. Lower levels demand."""
-
-
-def find_denials(
-    read: Sequence[Features], voices: Sequence[frozenset[str]], *, topic: frozenset[str], groups: Sequence[int]
-) -> Iterable[Dispute]:
-    """Yield the disputes of a cluster in which one side denies what another states.
-
-    ``topic`` has the terms of most texts. ``groups`` has for each text the first text that says the same; it is empty
-    if the texts were not compared.
-    """
-    yield from _by_terms(read, voices, topic)
-    yield from _by_whole_texts(read, voices, groups)
 
 
 def deny_parts(one: Features, other: Features, read: Iterable[Features]) -> bool:
@@ -42,7 +29,9 @@ def deny_parts(one: Features, other: Features, read: Iterable[Features]) -> bool
     )
 
 
-def _by_terms(read: Sequence[Features], voices: Sequence[frozenset[str]], topic: frozenset[str]) -> Iterable[Dispute]:
+def find_denials(
+    read: Sequence[Features], voices: Sequence[frozenset[str]], *, topic: frozenset[str]
+) -> Iterable[Dispute]:
     """Yield disputes in which one side denies a term of the topic that the other side states.
 
     Texts with different wordings are weak evidence, so there is no dispute if one voice is on both sides or one text
@@ -50,13 +39,18 @@ def _by_terms(read: Sequence[Features], voices: Sequence[frozenset[str]], topic:
     index", "it must have an index".
     """
     for term in sorted(topic):
-        denied = {at: token for at, text in enumerate(read) for token in text.tokens if _is_denied(token, term)}
+        denied = {
+            at: token
+            for at, text in enumerate(read)
+            for token in text.tokens
+            if _is_denied(token, term) and _is_about(text, token, topic)
+        }
         verbs = all(not _is_noun(read[at], token) for at, token in denied.items())
         stated = {
             at: token
             for at, text in enumerate(read)
             for token in _find_stated(text, term)
-            if not (verbs and _is_noun(text, token))
+            if not (verbs and _is_noun(text, token)) and _is_about(text, token, topic)
         }
         if not denied or not stated or not denied.keys().isdisjoint(stated):
             continue
@@ -73,6 +67,11 @@ def _by_terms(read: Sequence[Features], voices: Sequence[frozenset[str]], topic:
 def _is_denied(token: Token, term: str) -> bool:
     """Return whether a token denies a term. Values do not count: "no more than 14 minutes" is a bound."""
     return token.key == term and token.negated and token.value is None
+
+
+def _is_about(text: Features, token: Token, topic: frozenset[str]) -> bool:
+    """Return whether the clause of a token is about the topic: "not for each site" only corrects a detail."""
+    return len({each.key for each in text.tokens if each.clause == token.clause} & topic) >= SHARED_TOPIC
 
 
 def _is_noun(text: Features, token: Token) -> bool:
@@ -105,50 +104,6 @@ def _has_duty(text: Features, token: Token) -> bool:
     """Return whether the clause of a token states a requirement."""
     levels = lexicon().scales["duty_words"]
     return any(levels.get(each.key, _MAY) < _MAY for each in text.tokens if each.clause == token.clause)
-
-
-def _by_whole_texts(
-    read: Sequence[Features], voices: Sequence[frozenset[str]], groups: Sequence[int]
-) -> Iterable[Dispute]:
-    """Yield the dispute between texts without negation and texts that negate the same: "may cross", "must not cross".
-
-    Two voices must confirm what is denied. A text with terms of its own may deny something else, and texts that all
-    have a negation may mean the same, so neither counts.
-    """
-    plain = [at for at, text in enumerate(read) if not text.negations and not denies(text)]
-    if not _is_confirmed(plain, voices, groups):
-        return
-    denied = [
-        at
-        for at, text in enumerate(read)
-        if text.negations == 1 and _says_nothing_else(text, _list_terms([read[other] for other in plain], text))
-    ]
-    deniers, others = unite(denied, voices), unite(plain, voices)
-    if not denied or len(others) < MIN_BACKING or deniers & others:
-        return
-    token = next((token for token in read[denied[0]].tokens if token.negated), None)
-    if token is not None:
-        yield _oppose(denied[0], token, plain[0], "…", sides=(tuple(plain), tuple(denied)))
-
-
-def _is_confirmed(places: Sequence[int], voices: Sequence[frozenset[str]], groups: Sequence[int]) -> bool:
-    """Return whether two voices say the same in these texts."""
-    said = defaultdict[int, set[str]](set)
-    for at in places if groups else ():
-        said[groups[at]] |= voices[at]
-    return any(len(some) >= MIN_BACKING for some in said.values())
-
-
-def _list_terms(texts: Sequence[Features], like: Features) -> frozenset[str]:
-    """Return the content terms of those texts that are in the same language as ``like``."""
-    return frozenset(
-        token.key for text in texts if text.language is like.language for token in text.tokens if token.content
-    )
-
-
-def _says_nothing_else(text: Features, known: frozenset[str]) -> bool:
-    own = {token.key for token in text.tokens if token.content and not token.negated}
-    return len(own & known) >= MIN_BACKING and len(own - known) <= OWN * len(own)
 
 
 def _oppose(of: int, token: Token, against: int, known: str, *, sides: tuple[tuple[int, ...], ...]) -> Dispute:

@@ -22,18 +22,23 @@ from clearwell.comparison.values import agree
 from clearwell.flow.digest.drafting.denials import deny_parts, find_denials
 from clearwell.flow.digest.drafting.opposites import find_opposites
 from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, NEGATION, Dispute, Opposition, unite
-from clearwell.flow.digest.drafting.owners import find_owner_disputes
+from clearwell.flow.digest.drafting.slots import find_slot_disputes
+from clearwell.flow.digest.drafting.states import find_state_disputes
 
 VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", "conflict_unit", "conflict_version"})
-_LOOSE: Final = frozenset({"count", "ordinal", "relative"})
+_LOOSE: Final = frozenset({"ordinal", "relative"})
 """Kinds of values that statements often mention in passing. They are compared only in pairs with the same frame."""
+_COUNT: Final = "count"
+"""A number without a unit. It is in dispute only if most texts have one, and there are two of them."""
+COUNTED: Final = 0.75
+"""Minimum share of texts with a number for a dispute about it."""
 _DATE, _SEASON = "date", "season"
 _PERSON, _CHINESE_PERSON = "person", "person in Chinese"
 """Two kinds, because a name cannot be compared with its form in another script."""
 _WEEKDAY: Final = "weekday"
 _TIME: Final = "time"
 _NAMES: Final = frozenset({_PERSON, _CHINESE_PERSON})
-_BACKED: Final = _NAMES | {_WEEKDAY}
+_BACKED: Final = _NAMES | {_WEEKDAY, _COUNT}
 """Kinds whose values are in dispute only if several voices support one side: two single voices may talk about different
 subjects."""
 _REASONS: Final[Mapping[str, str]] = {
@@ -47,6 +52,9 @@ _REASONS: Final[Mapping[str, str]] = {
 _FIRST_OF_SPRING: Final = 3
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 _NAME_CHARACTERS: Final = range(2, 4)
+STATED: Final = 0.5
+"""Minimum share of the texts of a cluster with a value of one kind. With fewer, the values are mentioned in passing."""
+TWO: Final = 2
 MAX_SIDES: Final = 4
 """Maximum number of sides of a dispute. A cluster with more is a series."""
 SIBLINGS: Final = 0.6
@@ -80,12 +88,14 @@ def find_dispute(
     sides_by_kind = {
         kind: _group_by_kind(kind, stated, voices) for kind in sorted({kind for some in stated for kind in some})
     }
-    strays = frozenset(at for kind, sides in sides_by_kind.items() for at in _find_strays(sides, kind, read, stated))
+    exact = {kind: sides for kind, sides in sides_by_kind.items() if kind != _COUNT}
+    strays = frozenset(at for kind, sides in exact.items() for at in _find_strays(sides, kind, read, stated))
     found = [
         *_by_values(sides_by_kind, strays, read, voices, stated),
-        *find_denials(read, voices, topic=topic, groups=groups),
+        *find_denials(read, voices, topic=topic),
         *find_opposites(read, voices, topic=topic),
-        *find_owner_disputes(read, voices, topic=topic),
+        *find_slot_disputes(read, voices, topic=topic),
+        *find_state_disputes(read, voices, topic=topic),
         *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, read, sides_by_kind, strays, stated)]),
     ]
     credible = [one for one in found if _is_between_speakers(one, voices)]
@@ -113,11 +123,20 @@ def _is_settled(
         [one.of, one.against], stated
     ):
         return True
+    if one.reason in VALUES and _mention_in_passing(
+        (stated[one.of].keys() & stated[one.against].keys()) - _NAMES, stated
+    ):
+        return True
     return one.reason in VALUES and any(
         one.of in side and one.against in side and _is_about(one, kind, stated)
         for kind, sides in sides_by_kind.items()
         for side in sides
     )
+
+
+def _mention_in_passing(kinds: Collection[str], stated: Sequence[_Values]) -> bool:
+    """Return whether few texts have values of these kinds."""
+    return bool(kinds) and all(sum(kind in some for some in stated) < STATED * len(stated) for kind in kinds)
 
 
 def _is_about(one: Opposition, kind: str, stated: Sequence[_Values]) -> bool:
@@ -176,7 +195,9 @@ def _by_values(
     for kind, all_sides in sides_by_kind.items():
         sides = [own for side in all_sides if (own := [at for at in side if at not in strays])]
         places = [at for side in sides for at in side]
-        if not 1 < len(sides) <= MAX_SIDES:
+        if not 1 < len(sides) <= MAX_SIDES or _mention_in_passing([kind], stated):
+            continue
+        if kind == _COUNT and (len(sides) > TWO or len(places) < COUNTED * len(read)):
             continue
         backing, everybody = len(unite(sides[0], voices)), len(unite(places, voices))
         exact = kind != _WEEKDAY and _are_same_but_for(kind, places, read, stated)
@@ -334,6 +355,8 @@ def _read_values(text: Features) -> dict[str, list[_Stated]]:
         if token.value is not None and token.content and token.value.dimension not in _LOOSE:
             kind = _DATE if token.value.dimension == _SEASON else token.value.dimension
             found[kind].append(_Stated(token.key, token.surface, token.value))
+    if len(found[_COUNT]) != 1:
+        del found[_COUNT]
     for name in _read_persons(text):
         found[_PERSON if name.isascii() else _CHINESE_PERSON].append(_Stated(name.casefold(), name))
     return found

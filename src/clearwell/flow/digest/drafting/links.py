@@ -18,6 +18,7 @@ from clearwell.comparison.values import agree
 from clearwell.flow.digest.drafting.clusters import Cluster
 from clearwell.flow.digest.drafting.opposites import are_opposite
 from clearwell.flow.digest.drafting.space import ACROSS, SHARED, Space
+from clearwell.flow.digest.drafting.states import differ_in_state
 from clearwell.flow.digest.drafting.texts import Text
 from clearwell.ports import StatementComparison
 from clearwell.records import Relation
@@ -75,7 +76,7 @@ class Links:
         link = cosine if cosine >= LINKED + SHARED else measure_link(one, other, cosine)
         if not COMPARED <= link < LINKED:
             return link >= LINKED
-        if are_opposite(one, other):
+        if are_opposite(one, other) or differ_in_state(one, other):
             return True
         found = self.comparison.compare(one.raw, other.raw, self.space.similarity(cosine))
         return found.relation in {Relation.SAME, Relation.CONFLICT}

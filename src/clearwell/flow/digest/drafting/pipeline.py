@@ -1,7 +1,7 @@
 """Draft insights from statements, in order: distinct texts, space, clusters, scores, selection."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -23,7 +23,7 @@ from clearwell.flow.digest.drafting.drafts import (
 )
 from clearwell.flow.digest.drafting.headlines import choose_best
 from clearwell.flow.digest.drafting.links import Links
-from clearwell.flow.digest.drafting.scores import Background, ClusterScorer, ScoredCluster
+from clearwell.flow.digest.drafting.scores import Background, ClusterScorer, ScoredCluster, measure_chance
 from clearwell.flow.digest.drafting.selection import WORTHY, ClusterSelection, choose
 from clearwell.flow.digest.drafting.space import Space, build_space
 from clearwell.flow.digest.drafting.support import count_support
@@ -39,6 +39,10 @@ CONTRADICTIONS: Final = 20
 COPIES: Final = 3
 """Minimum number of rows per distinct statement of a sole author that count as a flood, if the group has others."""
 TWO: Final = 2
+ONE_SESSION: Final = 0.4
+"""What a cluster with one session loses of its score among many texts, if all others have several.
+
+``bench/results/digest.md`` has what councils give without it, and without the weights in ``scores``."""
 MARKS_OF_ROWS: Final = frozenset({CONTRADICTION, Flag.CONFLICT})
 """Flags of rows that are not carried over to an insight: they were set at admission, against other texts."""
 DEFAULTS: Final = DraftLimits()
@@ -98,7 +102,8 @@ def draft(
     found = links.split(find_clusters(texts, space.head(len(texts)), near=thresholds.near), speakers=TWO)
     scored = _examine(found, texts, scorer, hidden)
     found_supported = [one for one in [*disputed, *scored] if is_supported(one)]
-    supported = [one for one in found_supported if not _repeats_shown(one, len(texts), space, links, thresholds.near)]
+    left = [one for one in found_supported if not _repeats_shown(one, len(texts), space, links, thresholds.near)]
+    supported = _weigh_sessions(left, measure_chance(len(texts)))
     choice = choose(supported, limits.max_insights, similarity, limits, worthy=thresholds.worthy)
     alone = not choice.taken
     if alone:
@@ -119,6 +124,18 @@ def is_supported(one: ScoredCluster) -> bool:
     if one.is_series or not one.has_own_statements or (one.support.is_repetitive and not one.agreement.confirmed):
         return False
     return len(one.voices) >= TWO
+
+
+def _weigh_sessions(supported: Sequence[ScoredCluster], chance: float) -> list[ScoredCluster]:
+    """Lower the scores of clusters with one session: there, agents answer each other.
+
+    Where all clusters have one session, as in a group with a session for each task, that says nothing.
+    """
+    several = [one.support.counts.sessions > 1 for one in supported]
+    weight = 1.0 - ONE_SESSION * chance * sum(several) / max(1, len(several))
+    return [
+        one if more else replace(one, score=weight * one.score) for one, more in zip(supported, several, strict=True)
+    ]
 
 
 def _find_disputed(

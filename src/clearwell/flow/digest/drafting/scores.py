@@ -1,9 +1,9 @@
 """Score a cluster by its value to a reviewer: who says it, how specific it is, and what it adds to verified memories.
 
-The score is a product of voices, shared rare terms, specificity, focus, agreement, novelty, and the confidence of
-agents with known reliability. The similarity of the wordings does not count: it is highest for small talk and
-repetitions. Specificity was tested on two councils that were written apart: with it, more of their facts are shown (.50
-to .75 and .50 to .67), and less noise.
+The score is a product of voices, shared rare terms, specificity, focus, agreement, novelty, the confidence of agents
+with known reliability, and how few texts are in the first person. The similarity of the wordings does not count:
+it is highest for small talk and repetitions. Specificity was tested on two councils that were written apart: with it,
+more of their facts are shown (.50 to .75 and .50 to .67), and less noise.
 """
 
 import math
@@ -17,12 +17,13 @@ from uuid import UUID
 import numpy as np
 
 from clearwell.comparison import LOWEST_SIMILARITY, Features, features_of
+from clearwell.comparison.lexicon import lexicon
 from clearwell.flow.digest.drafting.agreement import Agreement, find_agreement
 from clearwell.flow.digest.drafting.clusters import DIGITS, Cluster
 from clearwell.flow.digest.drafting.disputes import MAX_SIDES, find_dispute
 from clearwell.flow.digest.drafting.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
 from clearwell.flow.digest.drafting.links import Links
-from clearwell.flow.digest.drafting.oppositions import Dispute
+from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, Dispute
 from clearwell.flow.digest.drafting.space import ACROSS, Space
 from clearwell.flow.digest.drafting.support import ClusterSupport, measure_confidence, measure_support
 from clearwell.flow.digest.drafting.texts import Text, unit
@@ -47,6 +48,16 @@ SCATTERED: Final = 0.1
 """The focus of a cluster without common terms."""
 UNKNOWN_FOCUS: Final = 0.5
 """The focus of a cluster with one text in each language."""
+DISPUTED: Final = 1.25
+"""What a dispute gains: somebody has to decide it, and its sides share fewer terms than statements that agree."""
+FEW_VOICES: Final = 0.2
+"""What a cluster with one or two voices loses of its score among many texts.
+
+There, two often talk about one thing by chance. With more voices, that is rare."""
+MANY_TEXTS: Final = 200
+"""Number of texts from which on chance has its full weight."""
+FIRST_PERSON: Final = 0.4
+"""What a cluster loses of its score if all texts are in the first person: "I would put it in the appendix"."""
 _DECIDED: Final = 1.25
 
 
@@ -171,7 +182,7 @@ class ClusterScorer:
         statements = [statement for _, statement in sources]
         voices = self._unite_voices(members)
         score = (
-            math.log2(1 + len(voices))
+            self._rate_voices(len(voices))
             * self._measure_mass(places)
             * self._measure_specificity(places, disputed=bool(dispute.sides))
             * math.sqrt(self._measure_focus(cluster))
@@ -183,6 +194,7 @@ class ClusterScorer:
             )
             * (0.6 + 0.4 * measure_confidence(statements, self._back.reliability))
             * (_DECIDED if any(map(_decides, statements)) else 1.0)
+            * (DISPUTED if dispute.sides else 1.0 - FIRST_PERSON * self._measure_first_person(places))
         )
         numbers = {place: at for at, place in enumerate(members)}
         return ScoredCluster(
@@ -238,6 +250,10 @@ class ClusterScorer:
             opposed=() if agreement is None else agreement.opposed,
         )
 
+    def _rate_voices(self, count: int) -> float:
+        few = 1.0 - FEW_VOICES * measure_chance(len(self._texts)) if count <= MIN_BACKING else 1.0
+        return math.log2(1 + count) * few
+
     def _measure_mass(self, places: Sequence[int]) -> float:
         """Return how many rare terms two texts of different voices share on average.
 
@@ -263,6 +279,11 @@ class ClusterScorer:
         """Return how much the texts say on average, compared with the others. A dispute counts no less for being short:
         somebody has to decide it."""
         return max(float(np.mean(self._specificity[places])), 1.0 if disputed else 0.0)
+
+    def _measure_first_person(self, places: Sequence[int]) -> float:
+        """Return the share of texts in which the speaker refers to itself."""
+        words = lexicon().first_person
+        return sum(any(token.key in words for token in self._features(place).tokens) for place in places) / len(places)
 
     def _is_one_language(self, one: int, other: int) -> bool:
         return bool(self._space.joint[one, -1] == self._space.joint[other, -1])
@@ -344,6 +365,11 @@ class ClusterScorer:
             return None
         value = self._back.rejected[at]
         return NearRejected(reason=value.reason, at=value.at, similarity=similarity)
+
+
+def measure_chance(texts: int) -> float:
+    """Return from 0 to 1 how easily two of these texts are alike by chance."""
+    return min(1.0, texts / MANY_TEXTS)
 
 
 def _find_topic(read: Sequence[Features]) -> frozenset[str]:

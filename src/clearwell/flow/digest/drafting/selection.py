@@ -13,7 +13,8 @@ ALIKE: Final = 0.75
 WORTHY: Final = 2.4
 """Minimum score of a cluster that becomes an insight. Below it there is mostly chatter.
 
-Chosen together with ``clusters.NEAR``; see there."""
+Chosen with ``clusters.NEAR``; see there. Whole councils choose a higher one, but it hides more in the first days of a
+group: see "The first days of the councils" in ``bench/results/digest.md``."""
 
 
 @dataclass(slots=True)
