@@ -62,7 +62,7 @@ def writer_of(text_of: Callable[[WriterCase], str], *, disputes: bool = True) ->
     def write(request: Request) -> Reply:
         case = find_writer_case(request)
         every = list(range(1, len(case.sources) + 1))
-        disputed = [{"sources": every[:2], "why": "two values"}] if case.disputed and disputes else []
+        disputed = [{"sides": [every[:1], every[1:2]], "why": "two values"}] if case.disputed and disputes else []
         said = {
             "sentences": [{"text": text_of(case), "sources": every}],
             "statements": [],

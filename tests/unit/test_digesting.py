@@ -1,13 +1,14 @@
 """The making of a digest on twins: what it looks at, who writes it, and what becomes of a try that fails."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from uuid import UUID
 
 import pytest
 
-from clearwell.errors import EmbedderUnavailable, NotAllowed, NotFound, WriterUnavailable
+from clearwell.errors import Conflict, EmbedderUnavailable, NotAllowed, NotFound, WriterUnavailable
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.digest import find_latest_tick
 from clearwell.flow.digest.progress import Progress
@@ -90,7 +91,7 @@ class ScriptedWriter:
 
     answers: list[WriterUnavailable | str]
     model: str = "scripted"
-    torn: bool = False
+    sides: Callable[[Sequence[WriterSource]], tuple[tuple[UUID, ...], ...]] = lambda _: ()
     asked: list[Sequence[WriterSource]] = field(default_factory=list)
 
     async def write(self, sources: Sequence[WriterSource]) -> WrittenInsight:
@@ -98,13 +99,21 @@ class ScriptedWriter:
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, WriterUnavailable):
             raise answer
-        first, last = sources[0].log_id, sources[-1].log_id
-        seen = Contradiction(
-            of=first, against=last, layer=Layer.QUARANTINE, reason="contradiction_by_model", params={"why": "5 / 7"}
-        )
+        sides = self.sides(sources)
+        contradictions = [
+            Contradiction(
+                of=one[0],
+                against=other[0],
+                layer=Layer.QUARANTINE,
+                reason="contradiction_by_model",
+                params={"why": "5"},
+            )
+            for one, other in pairwise(sides)
+        ]
         return WrittenInsight(
-            sentences=(Sentence(text=answer, sources=(first,)),),
-            contradictions=(seen,) if self.torn else (),
+            sentences=(Sentence(text=answer, sources=(sources[0].log_id,)),),
+            contradictions=tuple(contradictions),
+            sides=sides,
         )
 
 
@@ -234,6 +243,35 @@ async def test_a_model_writes_and_what_it_writes_is_shown_escaped() -> None:
     assert insight.sentences[0].sources == (insight.sources[0].log_id,)
     assert insight.sources[0].statement == GATEWAY
     assert insight.notes == ()
+
+
+RECORDED = "Recording of a lecture in the north hall of the school starts on its own, whoever gives the lecture."
+ON_REQUEST = "Recording of a lecture in the north hall of the school waits for the hand of whoever gives the lecture."
+
+
+async def test_sides_that_only_a_model_finds_have_to_be_decided() -> None:
+    """No list of words has this dispute."""
+    writer = ScriptedWriter(["It is disputed."], sides=lambda shown: tuple((one.log_id,) for one in shown))
+    path = Path(writer=writer)
+    first, second = await keep(path, says(RECORDED, "a1"), says(ON_REQUEST, "a2"))
+    (insight,) = (await made(path)).insights
+    assert insight.flags[0] == "contradiction"
+    assert {side.log_ids: side.statement for side in insight.sides} == {(first,): RECORDED, (second,): ON_REQUEST}
+    assert [source.side for source in insight.sources] == [0, 1]
+    with pytest.raises(Conflict):
+        await path.memory.review.promote(insight.id, group="g")
+    side = next(number for number, one in enumerate(insight.sides) if one.log_ids == (second,))
+    await path.memory.review.promote(insight.id, group="g", side=side)
+    assert [chunk.content for chunk in path.longterm.chunks] == [ON_REQUEST]
+
+
+async def test_one_agent_on_two_sides_makes_no_sides() -> None:
+    writer = ScriptedWriter(["It is disputed."], sides=lambda shown: tuple((one.log_id,) for one in shown))
+    path = Path(writer=writer)
+    later = replace(says(ON_REQUEST, "a1"), session_id="s-later")
+    await keep(path, says(RECORDED, "a1"), later)
+    (insight,) = (await made(path)).insights
+    assert (insight.flags[0], insight.sides) == ("contradiction", ())
 
 
 async def test_a_model_that_makes_up_a_value_is_replaced_by_quotation() -> None:

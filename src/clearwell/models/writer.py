@@ -6,10 +6,11 @@ Each sentence is kept only if it cites an output that the model was shown.
 import json
 import re
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, combinations
 from string import Template
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -31,6 +32,11 @@ MAX_SENTENCES: Final = 2
 HEADLINE_CHARS: Final[dict[Language, int]] = {"en": 200, "zh": 90}
 REASON_CHARS: Final = 300
 MAX_CONTRADICTIONS: Final = 10
+MAX_SIDES: Final = 4
+MIN_SIDES: Final = 2
+
+Sides: TypeAlias = tuple[tuple[UUID, ...], ...]
+"""The outputs on each side of a dispute."""
 
 SCHEMA: Final[dict[str, Json]] = {
     "type": "object",
@@ -52,10 +58,10 @@ SCHEMA: Final[dict[str, Json]] = {
             "items": {
                 "type": "object",
                 "properties": {
-                    "sources": {"type": "array", "items": {"type": "integer"}},
+                    "sides": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
                     "why": {"type": "string"},
                 },
-                "required": ["sources", "why"],
+                "required": ["sides", "why"],
                 "additionalProperties": False,
             },
         },
@@ -94,7 +100,7 @@ class _Sentence(_Part):
 
 
 class _Contradiction(_Part):
-    sources: list[int] = Field(default_factory=list)
+    sides: list[list[int]] = Field(default_factory=list)
     why: str = ""
 
 
@@ -143,9 +149,11 @@ class LLMWriter:
         if not sentences:
             limit = _find_limit(cited[0].text)
             raise WriterUnavailable("writer_too_long", model=self.model, limit=limit)
+        disputes = list(_select_disputes(found, ids))
         return WrittenInsight(
             sentences=sentences,
-            contradictions=tuple(_select_contradictions(found, ids)),
+            contradictions=tuple(one for sides, why in disputes for one in _oppose(sides, why)),
+            sides=disputes[0][0] if disputes else (),
             dropped=len(found.sentences) - len(sentences),
         )
 
@@ -203,16 +211,22 @@ def _is_cited(sentence: _Sentence, ids: Mapping[int, UUID]) -> bool:
     return bool(sentence.text.strip() and sentence.sources) and all(number in ids for number in sentence.sources)
 
 
-def _select_contradictions(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Contradiction]:
+def _select_disputes(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[tuple[Sides, str]]:
+    """Yield the sides of each contradiction, and what contradicts. An output on two sides is on neither."""
     for contradiction in found.contradictions[:MAX_CONTRADICTIONS]:
-        named = list(dict.fromkeys(ids[number] for number in contradiction.sources if number in ids))
+        named = Counter(number for side in contradiction.sides for number in set(side))
+        shown = [
+            [ids[number] for number in side if number in ids and named[number] == 1] for side in contradiction.sides
+        ]
+        sides = tuple(tuple(dict.fromkeys(side)) for side in shown if side)[:MAX_SIDES]
         why = escape_hidden(contradiction.why)[:REASON_CHARS]
-        for first, second in combinations(named[:3], 2):
-            if why:
-                yield Contradiction(
-                    of=first,
-                    against=second,
-                    layer=Layer.QUARANTINE,
-                    reason="contradiction_by_model",
-                    params={"why": why},
-                )
+        if why and len(sides) >= MIN_SIDES:
+            yield sides, why
+
+
+def _oppose(sides: Sides, why: str) -> Iterator[Contradiction]:
+    """Yield a contradiction for the first outputs of every two sides."""
+    for one, other in combinations(sides, 2):
+        yield Contradiction(
+            of=one[0], against=other[0], layer=Layer.QUARANTINE, reason="contradiction_by_model", params={"why": why}
+        )

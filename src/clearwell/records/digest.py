@@ -135,6 +135,8 @@ class WrittenInsight:
 
     sentences: tuple[Sentence, ...]
     contradictions: tuple[Contradiction, ...] = ()
+    sides: tuple[tuple[UUID, ...], ...] = ()
+    """The outputs on each side of the first contradiction."""
     dropped: int = 0
     """The number of sentences that cite no source of the insight, or are too many."""
 

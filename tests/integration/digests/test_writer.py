@@ -75,7 +75,7 @@ async def test_only_sentences_that_cite_what_was_shown_are_kept(api: ChatApi, wr
         ("Nor this.", [3]),
         ("Half of this.", [2, 7]),
         ("It must grow.", [2, 2]),
-        contradictions=[{"sources": [1, 2], "why": "five or six"}, {"sources": [1], "why": "alone"}],
+        contradictions=[{"sides": [[1], [2]], "why": "five or six"}, {"sides": [[1]], "why": "alone"}],
     )
     written = await writer.write([source(1), source(2)])
     assert [(one.text, one.sources) for one in written.sentences] == [
@@ -87,6 +87,19 @@ async def test_only_sentences_that_cite_what_was_shown_are_kept(api: ChatApi, wr
     assert (found.of, found.against, found.layer) == (UUID(int=1), UUID(int=2), Layer.QUARANTINE)
     assert found.explanation("en") == "The language model found a contradiction: five or six"
     assert "five or six" in found.explanation("zh")
+
+
+async def test_an_output_on_two_sides_of_a_contradiction_is_on_neither(api: ChatApi, writer: LLMWriter) -> None:
+    api.usually = said(
+        ("It is disputed.", [1, 2, 3]),
+        contradictions=[
+            {"sides": [[1], [1]], "why": "the same output"},
+            {"sides": [[1, 9], [2, 3, 2], [3]], "why": "five or six"},
+        ],
+    )
+    written = await writer.write([source(1), source(2), source(3)])
+    assert written.sides == ((UUID(int=1),), (UUID(int=2),))
+    assert len(written.contradictions) == 1
 
 
 async def test_long_and_many_sources_are_cut_to_what_the_model_may_be_shown(api: ChatApi, writer: LLMWriter) -> None:

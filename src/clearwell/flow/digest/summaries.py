@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import combinations
 from uuid import UUID
 
 from clearwell.errors import ClearwellError, EmbedderUnavailable, WriterUnavailable
-from clearwell.flow.digest.drafting import Draft
+from clearwell.flow.digest.drafting import Draft, DraftSide, count_support, speaker
 from clearwell.flow.digest.inventions import find_invented
 from clearwell.flow.digest.material import MaterialReader
 from clearwell.flow.digest.progress import Progress
@@ -139,6 +140,7 @@ class InsightComposer:
         self, attempt: DigestAttempt, draft: Draft, answer: WrittenInsight | WriterUnavailable | None, at: datetime
     ) -> Insight:
         written = answer if isinstance(answer, WrittenInsight) else None
+        draft = draft if written is None else _add_sides(draft, written)
         sentences = _make_sentences(draft, written)
         summary = join_sentences(sentences)
         return Insight(
@@ -183,6 +185,25 @@ def join_sentences(sentences: Sequence[Sentence]) -> str:
         said = escape_hidden(sentence.text).strip()
         text += ("" if not text or text[-1] in CLOSED else " ") + said
     return text
+
+
+def _add_sides(draft: Draft, written: WrittenInsight) -> Draft:
+    """Return the draft with the sides that only the model found.
+
+    There are none if the same speakers are on both sides: one that changed its mind does not contradict another.
+    """
+    if draft.sides:
+        return draft
+    sides = [tuple(source for source in draft.sources if source.log_id in side) for side in written.sides]
+    speakers = [{speaker(source) for source in side if not source.repeats} for side in sides]
+    if not any(one - other and other - one for one, other in combinations(speakers, 2)):
+        return draft
+    return replace(draft, sides=tuple(_make_side(side) for side in sides if side))
+
+
+def _make_side(statements: tuple[DigestCandidate, ...]) -> DraftSide:
+    best = next((one for one in statements if not one.repeats), statements[0])
+    return DraftSide(best=best, statements=statements, support=count_support(statements))
 
 
 def _make_writer_source(one: DigestCandidate, contents: Mapping[UUID, str]) -> WriterSource:

@@ -34,7 +34,8 @@ from clearwell.flow.digest.drafting.drafts import (
     UndecidedInsight,
 )
 from clearwell.flow.digest.drafting.pipeline import draft
-from clearwell.flow.digest.drafting.texts import find_stripped_texts
+from clearwell.flow.digest.drafting.support import count_support
+from clearwell.flow.digest.drafting.texts import find_stripped_texts, speaker
 
 __all__ = [
     "CONFLICTS_WITH_VERIFIED",
@@ -51,6 +52,8 @@ __all__ = [
     "Nearest",
     "RejectedText",
     "UndecidedInsight",
+    "count_support",
     "draft",
     "find_stripped_texts",
+    "speaker",
 ]
