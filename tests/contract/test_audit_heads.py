@@ -26,7 +26,7 @@ def file_heads(folder: Path, database: str = "d") -> FileAuditHeads:
 
 @pytest.fixture(params=["twin", "file"])
 def heads(request: pytest.FixtureRequest, tmp_path: Path) -> AuditHeads:
-    return MemoryAuditHeads() if request.param == "twin" else file_heads(tmp_path)
+    return MemoryAuditHeads(ManualClock()) if request.param == "twin" else file_heads(tmp_path)
 
 
 async def test_a_head_never_goes_back(heads: AuditHeads) -> None:
@@ -49,6 +49,16 @@ async def test_a_head_remembers_how_it_began_and_that_it_was_refused(heads: Audi
     assert (state.heads, state.begun, state.refused) == (1, ("g",), ("g",))
     await heads.record([head(2)])
     assert await heads.find("g") == replace(head(2), begun_at=began)
+
+
+async def test_the_beginning_is_kept_once(heads: AuditHeads) -> None:
+    assert (await heads.state()).since is None
+    await heads.begin()
+    began = (await heads.state()).since
+    assert began is not None
+    await heads.record([head(1)])
+    await heads.begin()
+    assert (await heads.state()).since == began
 
 
 async def test_an_operator_replaces_a_head(heads: AuditHeads) -> None:

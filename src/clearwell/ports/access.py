@@ -119,6 +119,10 @@ class AuditHeads(Protocol):
 
     async def find(self, group_id: str) -> KnownHead | None: ...
 
+    async def begin(self) -> None:
+        """Keep since when there are heads, unless that is known. Call it before the first seal of a group."""
+        ...
+
     async def record(self, heads: Sequence[KnownHead]) -> None:
         """Keep these heads, each unless a newer one of its group is known."""
         ...

@@ -186,12 +186,16 @@ class MemoryAuditBatch(AuditBatch):
 class MemoryAuditHeads(AuditHeads):
     """Heads in a dict."""
 
-    def __init__(self, *, since: datetime | None = None) -> None:
+    def __init__(self, clock: Clock, *, since: datetime | None = None) -> None:
+        self._clock = clock
         self._heads: dict[str, KnownHead] = {}
         self._since = since
 
     async def find(self, group_id: str) -> KnownHead | None:
         return self._heads.get(group_id)
+
+    async def begin(self) -> None:
+        self._since = self._since or self._clock.now()
 
     async def record(self, heads: Sequence[KnownHead]) -> None:
         for head in heads:

@@ -42,7 +42,7 @@ class MemoryStores:
         self.events = MemoryEvents(length=settings.event_stream_length)
         self.pauses = MemoryPauses(clock)
         self.audit, self.keys = MemoryAudit(), MemoryKeys()
-        self.audit_heads = MemoryAuditHeads()
+        self.audit_heads = MemoryAuditHeads(clock)
         self.groups = MemoryGroups(lambda: self.quarantine.groups() | self.longterm.groups(), keys=self.keys)
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
         self.decisions = MemoryDecisions(

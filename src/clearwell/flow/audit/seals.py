@@ -65,6 +65,9 @@ class AuditSealer:
     async def _seal_group(self, group_id: str) -> tuple[int, KnownHead | None]:
         """Return the number of seals and the head to keep, once the seals are committed."""
         known = await self._heads.find(group_id)
+        if known is None:
+            # Else nobody can tell seals of a process that is killed before it keeps their head from seals of somebody.
+            await self._heads.begin()
         seals, head = 0, known
         while True:
             async with self._audit.open_batch(group_id, limit=EVENTS_AT_ONCE) as batch:

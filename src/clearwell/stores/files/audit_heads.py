@@ -67,6 +67,10 @@ class FileAuditHeads(AuditHeads):
     async def find(self, group_id: str) -> KnownHead | None:
         return await asyncio.to_thread(self._find, group_id)
 
+    async def begin(self) -> None:
+        if (await self.state()).since is None:
+            await asyncio.to_thread(self._change, lambda _: True)
+
     async def record(self, heads: Sequence[KnownHead]) -> None:
         if heads:
             await asyncio.to_thread(self._change, lambda stored: _record(stored, heads))
