@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 import pytest
@@ -37,11 +38,17 @@ def api() -> Iterator[ChatApi]:
         yield running
 
 
-@pytest.fixture
-async def writer(api: ChatApi) -> AsyncIterator[LLMWriter]:
-    chat = OpenAIChat(base_url=api.base_url, model="test-model", api_key=KEY, timeout_seconds=0.5)
+@asynccontextmanager
+async def open_writer(api: ChatApi, *, timeout_seconds: float) -> AsyncIterator[LLMWriter]:
+    chat = OpenAIChat(base_url=api.base_url, model="test-model", api_key=KEY, timeout_seconds=timeout_seconds)
     yield LLMWriter(chat, max_chars=4000)
     await chat.close()
+
+
+@pytest.fixture
+async def writer(api: ChatApi) -> AsyncIterator[LLMWriter]:
+    async with open_writer(api, timeout_seconds=30) as opened_writer:
+        yield opened_writer
 
 
 def asked(request: Request) -> str:
@@ -155,7 +162,6 @@ GARBAGE: dict[str, tuple[Behaviour, str]] = {
     "500 without a word": (reply(500, ""), "writer_server_error"),
     "a long sentence": (said(("x " * 5000, [1])), "writer_too_long"),
     "a long Chinese sentence": (said(("支付网关超时。" * 13, [1])), "writer_too_long"),
-    "hangs": (hang, "writer_timeout"),
 }
 
 
@@ -164,6 +170,16 @@ async def test_a_failure_has_its_name_and_tells_neither_key_nor_text(
     api: ChatApi, writer: LLMWriter, kind: str
 ) -> None:
     api.usually, code = GARBAGE[kind]
+    await require_failure(api, writer, code)
+
+
+async def test_a_model_that_hangs_has_a_limited_time(api: ChatApi) -> None:
+    api.usually = hang
+    async with open_writer(api, timeout_seconds=0.2) as hasty:
+        await require_failure(api, hasty, "writer_timeout")
+
+
+async def require_failure(api: ChatApi, writer: LLMWriter, code: str) -> None:
     with pytest.raises(WriterUnavailable) as caught:
         await writer.write([source(1)])
     assert caught.value.code == code
