@@ -13,7 +13,7 @@ from clearwell.records import Contradiction, Dossier, Layer
 from clearwell.views.dossiers import DossierView
 from clearwell.views.insights import DigestInsightView, InsightView
 from tests.path import Path
-from tests.unit.test_digesting import GATEWAY, ScriptedWriter, agreed, keep, made, says
+from tests.unit.test_digesting import GATEWAY, ScriptedWriter, agreed, each_alone, keep, made, says
 
 
 async def first(path: Path) -> Dossier:
@@ -87,7 +87,7 @@ async def test_what_a_person_rewrote_cites_nothing() -> None:
 
 
 async def test_a_contradiction_that_only_the_model_saw_is_flagged() -> None:
-    writer = ScriptedWriter(["The gateway must be scaled up."], torn=True)
+    writer = ScriptedWriter(["The gateway must be scaled up."], sides=each_alone)
     found = await first(Path(writer=writer))
     assert [one.reason for one in found.insight.contradictions] == ["contradiction_by_model"]
     assert "contradiction" in found.insight.flags

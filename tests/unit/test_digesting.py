@@ -249,9 +249,13 @@ RECORDED = "Recording of a lecture in the north hall of the school starts on its
 ON_REQUEST = "Recording of a lecture in the north hall of the school waits for the hand of whoever gives the lecture."
 
 
+def each_alone(sources: Sequence[WriterSource]) -> tuple[tuple[UUID, ...], ...]:
+    return tuple((one.log_id,) for one in sources)
+
+
 async def test_sides_that_only_a_model_finds_have_to_be_decided() -> None:
     """No list of words has this dispute."""
-    writer = ScriptedWriter(["It is disputed."], sides=lambda shown: tuple((one.log_id,) for one in shown))
+    writer = ScriptedWriter(["It is disputed."], sides=each_alone)
     path = Path(writer=writer)
     first, second = await keep(path, says(RECORDED, "a1"), says(ON_REQUEST, "a2"))
     (insight,) = (await made(path)).insights
@@ -266,7 +270,7 @@ async def test_sides_that_only_a_model_finds_have_to_be_decided() -> None:
 
 
 async def test_one_agent_on_two_sides_makes_no_sides() -> None:
-    writer = ScriptedWriter(["It is disputed."], sides=lambda shown: tuple((one.log_id,) for one in shown))
+    writer = ScriptedWriter(["It is disputed."], sides=each_alone)
     path = Path(writer=writer)
     later = replace(says(ON_REQUEST, "a1"), session_id="s-later")
     await keep(path, says(RECORDED, "a1"), later)
