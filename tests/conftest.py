@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import shutil
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,12 @@ from clearwell.stores.postgres import migrate
 from tests.places import make_folder
 
 _numbers = count()
+
+
+def pytest_configure() -> None:
+    """Accept interrupts again. A background job of a shell ignores them, and so would every program that it starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
