@@ -461,6 +461,16 @@ def test_two_persons_for_one_duty_are_a_dispute_though_both_texts_have_a_word_li
     assert opposed(texts)
 
 
+def test_a_given_name_that_the_dictionary_has_as_a_noun_is_a_name_and_a_title_is_none() -> None:
+    texts = (
+        "秤的接口联调归信息部罗志远负责。",
+        "秤和地磅的接口联调，信息部罗志远在管。",
+        "秤的接口联调由设备部的邱建平来做。",
+    )
+    assert opposed(texts)
+    assert not opposed([text.replace("邱建平", "邱主任") for text in texts])
+
+
 def test_a_slip_of_the_pen_contradicts_nothing() -> None:
     texts = ["The orders cluster moves to Zurich.", "The orders cluster moves to Zurich now."]
     for slip in ("The orders clsuter moves to Zurich.", "The orrders cluster moves to Zurich.", "订单集群迁往黎世。"):

@@ -105,6 +105,13 @@ def test_forms_that_only_begin_like_another_value(text: str, expected: list[str]
     assert keys(text) == expected
 
 
+def test_a_little_is_no_time() -> None:
+    assert keys("整晚一点没动静") == []
+    assert keys("晚一点再说") == []
+    assert keys("凌晨一点") == ["time=60"]
+    assert keys("下午一点半") == ["time=810"]
+
+
 def test_a_range_has_its_unit_on_both_ends() -> None:
     assert keys("between 2 and 8 degrees") == keys("2 to 8 °C") == keys("2到8度") == ["degree=2", "degree=8"]
 
@@ -133,6 +140,17 @@ def test_a_rate_is_no_amount() -> None:
         ("2.54 kg", "2540 g", True),
         ("0.54 kg", "0.5 kg", False),
         ("3.10", "3.1", False),
+        ("almost two seconds", "1.8 seconds", True),
+        ("two seconds", "1.8 seconds", False),
+        ("about 40 files", "41 files", True),
+        ("about 45 files", "47 files", False),
+        ("约100人", "92人", True),
+        ("100人左右", "80人", False),
+        ("about half", "52 %", True),
+        ("38 分 06 秒", "38 分钟", True),
+        ("38 min 40 s", "38 minutes", False),
+        ("1 h 10 min", "1 h", False),
+        ("38 seconds", "38 minutes", False),
         ("3.0", "3", True),
         ("Friday", "last Friday", True),
         ("next Friday", "last Friday", False),

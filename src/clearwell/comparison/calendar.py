@@ -55,6 +55,8 @@ _SPELLED: Final = "|".join(sorted(DAYS_OF_MONTH, key=len, reverse=True))
 _DAY: Final = r"(?:3[01]|[12]\d|0?[1-9])"
 _ZH_YEAR: Final = r"(?<!\d)(?:\d{4} ?|[一二][零〇一二三四五六七八九]{3})年"
 _DAYPART: Final = "(?:凌晨|清晨|早上|早晨|早|上午|中午|下午|傍晚|晚上|晚间|晚|夜里|夜间|半夜|午夜|深夜)"
+_PART_OF_DAY: Final = 2
+"""Minimum number of characters of a part of the day before 一点: 晚上一点 is a time, 晚一点 is "a little later"."""
 _AMPM: Final = r"(?: ?[ap]\.?m\b\.?| in the (?:morning|afternoon|evening)| at night)"
 _HOUR: Final = r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _ZH_HOUR: Final = "(?:2[0-4]|[01]?\\d|二十[一二三四]?|十[一二三四五六七八九]?|[零一二两三四五六七八九])"
@@ -177,8 +179,11 @@ def _clock(found: ValueMatch) -> Value:
     return _time(float(hour or 0), float(minute or 0), part or ampm or ("am" if zero and hour != "00" else ""))
 
 
-def _zh_clock(found: ValueMatch) -> Value:
+def _zh_clock(found: ValueMatch) -> Value | None:
+    """Read a time of the day. 一点 without a part of the day means "a little": 一点没变, 晚一点."""
     part, hour, rest = found.groups
+    if len(part or "") < _PART_OF_DAY and rest is None and hour == "一" and found.text[found.end - 1] == "点":
+        return None
     minutes = {None: 0.0, "整": 0.0, "半": 30.0, "一刻": 15.0, "三刻": 45.0}
     minute = minutes[rest] if rest in minutes else read_number((rest or "").rstrip("分"))
     return _time(read_number(hour or ""), minute, part or "")

@@ -81,6 +81,8 @@ class Lexicon:
     scales: Mapping[str, Mapping[str, int]]
     opposite_characters: frozenset[str]
     surnames: frozenset[str]
+    titles: frozenset[str]
+    """What can follow a surname instead of a given name."""
     phrases: Mapping[str, Sequence[tuple[str, ...]]]
 
     def may_carry_facet(self, key: str) -> bool:
@@ -225,6 +227,7 @@ class _Builder:
             scales=self._scales,
             opposite_characters=frozenset(lists[1]["opposite_characters"].split()),
             surnames=frozenset(lists[1]["surnames"]),
+            titles=frozenset(lists[1]["titles"].split()),
             phrases={first: sorted(some, key=len, reverse=True) for first, some in self._phrases.items()},
         )
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from clearwell.text.numerals import SCALES, WORDS
@@ -31,6 +31,8 @@ class Value:
     weak: bool = False
     """Whether it can be omitted without loss, like "one" in "one of them"."""
     surface: str = ""
+    about: bool = field(default=False, compare=False)
+    """Whether the text says that the number is not exact: "almost two seconds"."""
 
     @property
     def key(self) -> str:

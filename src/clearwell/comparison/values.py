@@ -7,6 +7,7 @@ hostile.
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -24,10 +25,21 @@ _ROUNDING: Final = 0.05
 _THIRD: Final = 0.005
 """Tolerance between a fraction and its rounded percentage: a third and 33 %."""
 _DAY: Final = 86_400
+_MEASURED: Final = frozenset({"count", "ratio"})
 _BARE: Final = frozenset({"cny", "ordinal"})
 """Dimensions whose unit can be omitted: 3.6 万 is 3.6 万元, the ninth is 第九."""
 _TO: Final = re.compile(" ?(?:to|and|or|-|~|到|至|和|或|、) ?")
 _ADDED: Final = frozenset({"second", "metre"})
+_ABOUT: Final = re.compile(
+    r"(?:\b(?:almost|nearly|about|around|roughly|approximately|close to|circa|some|just (?:under|over)"
+    r"|(?:a little|slightly) (?:under|over|less than|more than))|\bca\.|[~≈]|大约|约|大概|将近|接近|差不多|几乎|近) ?$"
+)
+_ABOUT_AFTER: Final = re.compile(r" ?(?:or so\b|左右|上下(?!班))")
+_LONGEST_ABOUT: Final = 20
+_TOLERANCE: Final = 0.1
+"""How far a number that is not exact may be from the exact one, at most, and then only if it is a round number."""
+_WHOLE_DIGITS: Final = 2
+"""Minimum number of digits of a whole number that can be a rounded one: 38 minutes can be 38 minutes 6 seconds."""
 
 
 @cache
@@ -49,7 +61,8 @@ def find_values(text: str) -> Iterator[tuple[int, int, Value]]:
     1 h 30 min is one value, and 2 to 8 degrees are two values in degrees.
     """
     held: tuple[int, int, Value] | None = None
-    for start, end, value in _match_rules(text):
+    for start, end, exact in _match_rules(text):
+        value = replace(exact, about=True) if _is_about(text, start, end) else exact
         if held is not None:
             between = text[held[1] : start]
             if _adds_up(held[2], between, value):
@@ -60,6 +73,11 @@ def find_values(text: str) -> Iterator[tuple[int, int, Value]]:
         held = (start, end, value)
     if held is not None:
         yield held
+
+
+def _is_about(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - _LONGEST_ABOUT) : start]
+    return _ABOUT.search(before) is not None or _ABOUT_AFTER.match(text, end) is not None
 
 
 def _adds_up(before: Value, between: str, value: Value) -> bool:
@@ -106,6 +124,8 @@ def agree(one: Value, other: Value) -> bool:
         return True
     if {one.dimension, other.dimension} == {"time", "count"}:
         return _hour_alone(one, other)
+    if one.dimension == other.dimension and (_is_near(one, other) or _is_near(other, one)):
+        return True
     if "count" in {one.dimension, other.dimension}:
         return one.number == other.number and not {one.dimension, other.dimension}.isdisjoint(_BARE)
     if {one.dimension, other.dimension} == {"date", "week"}:
@@ -113,7 +133,7 @@ def agree(one: Value, other: Value) -> bool:
         return calendar.may_be_in_week(date, week)
     if one.dimension != other.dimension:
         return False
-    if _is_rounded(one, other):
+    if _is_rounded(one, other) or _is_whole(one, other) or _is_whole(other, one):
         return True
     if one.dimension == "ratio":
         return abs(float(one.amount) - float(other.amount)) < _THIRD and max(len(one.amount), len(other.amount)) > 8
@@ -136,6 +156,24 @@ def _is_rounded(one: Value, other: Value) -> bool:
         return False
     same_unit = math.isclose(float(one.amount) * other.number, float(other.amount) * one.number)
     return same_unit and math.isclose(round(float(written[1]), decimals), float(written[0]))
+
+
+def _is_whole(one: Value, other: Value) -> bool:
+    """Return whether the second is the first in whole units: 38 min 6 s and 38 min."""
+    if one.number != other.number or other.dimension not in _ADDED or len(format_number(other.number)) < _WHOLE_DIGITS:
+        return False
+    return round(float(one.amount) * other.number / float(other.amount)) == other.number
+
+
+def _is_near(rough: Value, exact: Value) -> bool:
+    """Return whether a round number that is not exact can stand for another one: almost two seconds and 1.8 seconds."""
+    if not rough.about or rough.dimension not in _MEASURED | quantities.dimensions() or not rough.number:
+        return False
+    written = format_number(abs(rough.number))
+    last = len(written) - len(written.rstrip("0")) if written.isdigit() else -_count_decimals(written)
+    unit = abs(float(rough.amount) / rough.number)
+    allowed = min(10.0**last / 2, _TOLERANCE * abs(rough.number)) * unit
+    return abs(float(rough.amount) - float(exact.amount)) <= allowed * (1 + 1e-9)
 
 
 def _count_decimals(number: str) -> int:

@@ -373,12 +373,19 @@ def _read_persons(text: Features) -> Iterable[str]:
         named = token.kind is Kind.NAME and token.tag.startswith("nr")
         if named and token.surface[0] in surnames and len(token.surface) in _NAME_CHARACTERS:
             yield token.surface
-        elif named and before is not None and before.surface in surnames and before.end == token.start:
-            yield before.surface + token.surface
+        elif before is not None and before.surface in surnames and before.end == token.start:
+            if named or _may_be_chinese_given(before, token):
+                yield before.surface + token.surface
         elif before is not None and _may_be_given(before) and _may_be_family(token):
             between = text.text[before.end : token.start]
             if between == " ":
                 yield f"{before.surface} {_POSSESSIVE.sub('', token.surface)}"
+
+
+def _may_be_chinese_given(surname: Token, token: Token) -> bool:
+    """Return whether a noun after a word that is a surname here is a given name: 邱建平, but not 陈主任."""
+    given = len(token.surface) == max(_NAME_CHARACTERS) - 1 and token.surface not in lexicon().titles
+    return given and surname.tag.startswith("nr") and token.tag.startswith("n")
 
 
 def _may_be_given(token: Token) -> bool:
