@@ -41,6 +41,8 @@ KINDS: Final = {
     "fourth": ("wildfire", "port", "university", "insurance"),
     "fifth": ("observatory", "heating", "tools", "game"),
     "sixth": ("satellite", "theatre", "tea", "court"),
+    "seventh": ("zoo", "compiler", "elevator", "clinic"),
+    "eighth": ("brewery", "radio", "busfleet", "opensource"),
 }
 AIMS: Final = {
     "covered": "≥ 0.85",

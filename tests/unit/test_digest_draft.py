@@ -492,6 +492,13 @@ def test_one_agent_fills_no_digest_in_which_nobody_confirms_anything() -> None:
     assert len(drafted(solo).drafts) == 5
 
 
+def test_among_many_texts_single_statements_are_not_shown_in_place_of_supported_ones() -> None:
+    rows = [row(at, f"subject {at}", f"Part {at} of the depot has the number {7 * at}.", "a1") for at in range(220)]
+    rows += [row(300 + at, "coffee", "The coffee is good today.", f"agent-{at}") for at in range(2)]
+    found = drafted(rows)
+    assert (len(found.drafts), found.report["fallback"]) == (0, False)
+
+
 def test_only_what_is_worth_it_is_shown() -> None:
     chatter = [
         row(100 + 10 * at + who, f"chatter {at}", text, f"agent-{who}")

@@ -328,3 +328,72 @@ def test_two_voices_with_opposite_words_are_not_shown_as_agreement() -> None:
     ]
     (made,) = drafted(rows).drafts
     assert CONTRADICTION in made.flags
+
+
+@pytest.mark.parametrize(
+    ("one", "again", "other"),
+    [
+        (
+            "The outage of the ticket gates in May was caused by an expired certificate.",
+            "It was the expired certificate that brought the outage of the ticket gates in May.",
+            "The outage of the ticket gates in May: the expired certificate had nothing to do with it.",
+        ),
+        (
+            "The cracks in the wall of house five were caused by the drilling.",
+            "The drilling caused the cracks in the wall of house five, they were caused by the drilling.",
+            "The surveyor rules out the drilling for the cracks in the wall of house five.",
+        ),
+        (
+            "五号楼外墙的裂缝是由勘察钻孔引起的。",
+            "五号楼外墙的裂缝就是勘察钻孔振出来的。",
+            "五号楼外墙的裂缝跟勘察钻孔没有关系。",
+        ),
+        (
+            "五号楼外墙的裂缝是由勘察钻孔引起的。",
+            "五号楼外墙的裂缝，原因是勘察钻孔。",
+            "五号楼外墙的裂缝是多年的旧伤，不是勘察钻孔造成的。",
+        ),
+    ],
+)
+def test_a_cause_and_its_denial_are_a_dispute(one: str, again: str, other: str) -> None:
+    rows = [row(1, "report", one, "a1"), row(2, "report", again, "a2"), row(3, "report", other, "a3")]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION in made.flags
+    assert [len(side.statements) for side in made.sides] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("free", "bound"),
+    [
+        (
+            "Moderators of the registry may yank a malicious package on their own authority.",
+            "Moderators of the registry need a vote of the council to yank a malicious package.",
+        ),
+        (
+            "A moderator of the registry yanks a malicious package without asking anybody.",
+            "The moderators of the registry cannot yank a malicious package before the council has voted.",
+        ),
+        ("仓库管理员可以自行决定下架恶意软件包。", "仓库管理员下架恶意软件包须经委员会表决。"),
+        ("仓库管理员下架恶意软件包无需委员会批准。", "仓库管理员下架恶意软件包要先报委员会批准。"),
+    ],
+)
+def test_who_decides_alone_and_who_needs_approval_are_a_dispute(free: str, bound: str) -> None:
+    rows = [row(1, "report", free, "a1"), row(2, "report", bound, "a2")]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION in made.flags
+    assert [len(side.statements) for side in made.sides] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("stated", "asked"),
+    [
+        (
+            "The ducks are not part of the application for the new pond.",
+            "The authority asked whether the ducks are part of the application for the new pond.",
+        ),
+        ("新池塘的申请材料不包括鸭子。", "主管部门问新池塘的申请材料是否包括鸭子。"),
+    ],
+)
+def test_what_somebody_asks_contradicts_nothing(stated: str, asked: str) -> None:
+    rows = [row(1, "report", stated, "a1"), row(2, "report", asked, "a2")]
+    assert all(CONTRADICTION not in made.flags for made in drafted(rows).drafts)

@@ -36,6 +36,8 @@ class Features:
     language: Language
     asks: bool
     """Whether the text is a question."""
+    leaves_open: bool
+    """Whether it leaves something open: "they asked whether it is closed"."""
 
     def quote(self, start: int, end: int) -> str:
         """Return a part of ``sequence`` as it is written in the text."""
@@ -79,6 +81,7 @@ def read_features(text: str) -> Features:
         negations=negations,
         language=language,
         asks=lower.endswith(_ASKS),
+        leaves_open=any(token.key in words.open_questions for token in tokens),
     )
 
 

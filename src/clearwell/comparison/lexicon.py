@@ -46,6 +46,7 @@ _AXES: Final = ("complements", "contraries", "opposed_actions")
 _PLAIN_LISTS: Final = (
     *("stop", "relations", "clause_words", "list_words"),
     *("negators", "affirmative", "denials", "deniers", "nearly", "restricting", "first_person"),
+    "open_questions",
 )
 
 
@@ -73,6 +74,8 @@ class Lexicon:
     affirmative: frozenset[str]
     restricting: frozenset[str]
     first_person: frozenset[str]
+    open_questions: frozenset[str]
+    """Words that leave open what their clause says."""
     groups: Mapping[str, frozenset[int]]
     complements: Poles
     contraries: Poles

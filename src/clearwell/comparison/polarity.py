@@ -1,12 +1,15 @@
 """Find a statement that the other text denies: by a negation, an opposite, or a verb such as "forbids"."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from clearwell.comparison.alignment import Alignment
 from clearwell.comparison.features import Features, shorten
 from clearwell.comparison.lexicon import Tie, lexicon
 from clearwell.comparison.pair import FacetChange, Sides, make_change, quote_token
 from clearwell.comparison.tokens import Token
+
+NEGATION: Final = "conflict_negation"
 
 
 def find_changed_polarity(sides: Sides) -> FacetChange | None:
@@ -25,7 +28,7 @@ def find_changed_polarity(sides: Sides) -> FacetChange | None:
         if tie is Tie.COMPLEMENT:
             return make_change("conflict_antonym", new, known)
         if (sides.near and not explained) or not _has_balanced_negations(sides):
-            return make_change("conflict_negation", new, known)
+            return make_change(NEGATION, new, known)
     if any(deniers) and more:
         return _denied_in_words(sides, deniers)
     return None if explained or _has_balanced_negations(sides) else FacetChange(reason="different_fact", sure=False)
@@ -97,7 +100,7 @@ def _denied_in_words(sides: Sides, deniers: tuple[list[Token], list[Token]]) -> 
     denier = deniers[0 if here else 1][0]
     quote, partner = _find_governed(match, sides.new if here else sides.known, denier, known=not here)
     new, known = (quote, partner) if here else (partner, quote)
-    return FacetChange(reason="conflict_negation", new=new, known=known, sure=sides.near)
+    return FacetChange(reason=NEGATION, new=new, known=known, sure=sides.near)
 
 
 def _find_governed(match: Alignment, text: Features, denier: Token, *, known: bool) -> tuple[str, str]:

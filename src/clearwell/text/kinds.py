@@ -26,6 +26,9 @@ _PROPERTY: Final = re.compile(
 _CODE_LABEL: Final = re.compile(r"[*_]{0,2}`[^`\n]{1,60}`[*_]{0,2}[:：]")
 _SUBJECT: Final = re.compile(r"(?:the|an?|each|every|no|if|when) ")
 """The beginning of a sentence that is not an imperative."""
+_PROMISE: Final = re.compile(r"(?:if|when|once|as soon as) [^,;]{1,80}, (?:i|we)(?:['’]ll| will| shall)\b")
+"""What the speaker does afterwards, behind an instruction."""
+_REASON: Final = re.compile(r"; |[；：]")
 _NOUN_PHRASE: Final = re.compile(r"(?:the|an?) (?:\S+ ){1,20}\S+$")
 _NAMED: Final = re.compile(r"[\u3400-\u9fff]{2}|\b[A-Z]\w+ [A-Z]\w+")
 """A name of two words, or in Chinese."""
@@ -180,12 +183,18 @@ def _skip_notices(bare: str, rules: _Rules) -> str:
 
 
 def _adds_claim(bare: str, lower: str, rules: _Rules) -> bool:
-    """Return whether an instruction also states a fact: what happens otherwise, or a claim after a semicolon."""
+    """Return whether an instruction also states a fact: what happens otherwise, or a claim behind it."""
     consequence = rules.consequences.search(lower)
     if consequence and not is_imperative(lower[consequence.end() :].lstrip(_PAUSES)):
         return True
-    _, stop, reason = bare.partition("; ")
-    return bool(stop) and _classify_sentence(reason, Passage(reason), chinese=False) is SegmentKind.CLAIM
+    stop = _REASON.search(bare)
+    if stop is None:
+        return False
+    reason = bare[stop.end() :]
+    chinese = is_chinese(reason)
+    if _PROMISE.match(reason.lower()) or (chinese and not rules.findings.search(reason)):
+        return False
+    return _classify_sentence(reason, Passage(reason), chinese) is SegmentKind.CLAIM
 
 
 def _classify_by_context(bare: str, lower: str, passage: Passage, chinese: bool) -> SegmentKind:

@@ -15,7 +15,7 @@ from clearwell.text.prompt_text import find_prompt_lines
 from clearwell.text.sentences import cut_at_sentence, find_sentences, strip_span
 from clearwell.vocabulary import SegmentKind
 
-SEGMENTER_VERSION: Final = 5
+SEGMENTER_VERSION: Final = 6
 """Increased whenever the same output would be split or classified differently."""
 CUT: Final = "…"
 """The end of a headline that was truncated."""

@@ -5,9 +5,15 @@ from typing import Final
 
 from clearwell.comparison import Features
 from clearwell.comparison.lexicon import lexicon
-from clearwell.comparison.polarity import denies_in_word
+from clearwell.comparison.polarity import NEGATION, denies_in_word
 from clearwell.comparison.tokens import Token
-from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, NEGATION, Dispute, Opposition, unite
+from clearwell.flow.digest.drafting.oppositions import (
+    MIN_BACKING,
+    Dispute,
+    Opposition,
+    find_open_clauses,
+    unite,
+)
 
 SHARED_TOPIC: Final = 3
 """Minimum number of terms of the topic in the clause in which one of them is denied or stated."""
@@ -84,7 +90,7 @@ def _find_stated(text: Features, term: str) -> Iterable[Token]:
     """Return the tokens of a term in clauses without a denial: "no exponential back-off" does not state back-off, and
     "the licence runs out" does not state that there is one."""
     negated = {token.clause for token in text.tokens if token.negated}
-    denied = negated | find_denied_clauses(text, but=term)
+    denied = negated | find_denied_clauses(text, but=term) | find_open_clauses(text)
     return (token for token in text.tokens if token.key == term and token.clause not in denied)
 
 

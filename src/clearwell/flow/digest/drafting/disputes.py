@@ -16,12 +16,13 @@ from typing import Final, TypeAlias
 from clearwell.comparison import Features, Kind
 from clearwell.comparison.lexicon import lexicon
 from clearwell.comparison.pair import likeness
+from clearwell.comparison.polarity import NEGATION
 from clearwell.comparison.tokens import Token
 from clearwell.comparison.value_rules import Value
 from clearwell.comparison.values import agree
 from clearwell.flow.digest.drafting.denials import deny_parts, find_denials
 from clearwell.flow.digest.drafting.opposites import find_opposites
-from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, NEGATION, Dispute, Opposition, unite
+from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, Dispute, Opposition, unite
 from clearwell.flow.digest.drafting.slots import find_slot_disputes
 from clearwell.flow.digest.drafting.states import find_state_disputes
 
@@ -53,7 +54,8 @@ _FIRST_OF_SPRING: Final = 3
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 _NAME_CHARACTERS: Final = range(2, 4)
 STATED: Final = 0.5
-"""Minimum share of the texts of a cluster with a value of one kind. With fewer, the values are mentioned in passing."""
+"""Share of the texts of a cluster with a value of one kind. With fewer, the values are mentioned in passing; with as
+many, only values of texts in the same frame are compared."""
 TWO: Final = 2
 MAX_SIDES: Final = 4
 """Maximum number of sides of a dispute. A cluster with more is a series."""
@@ -136,7 +138,12 @@ def _is_settled(
 
 def _mention_in_passing(kinds: Collection[str], stated: Sequence[_Values]) -> bool:
     """Return whether few texts have values of these kinds."""
-    return bool(kinds) and all(sum(kind in some for some in stated) < STATED * len(stated) for kind in kinds)
+    return bool(kinds) and all(_measure_share(kind, stated) < STATED for kind in kinds)
+
+
+def _measure_share(kind: str, stated: Sequence[_Values]) -> float:
+    """Return the share of texts that have a value of this kind."""
+    return sum(kind in some for some in stated) / len(stated)
 
 
 def _is_about(one: Opposition, kind: str, stated: Sequence[_Values]) -> bool:
@@ -195,7 +202,7 @@ def _by_values(
     for kind, all_sides in sides_by_kind.items():
         sides = [own for side in all_sides if (own := [at for at in side if at not in strays])]
         places = [at for side in sides for at in side]
-        if not 1 < len(sides) <= MAX_SIDES or _mention_in_passing([kind], stated):
+        if not 1 < len(sides) <= MAX_SIDES or _measure_share(kind, stated) <= STATED:
             continue
         if kind == _COUNT and (len(sides) > TWO or len(places) < COUNTED * len(read)):
             continue

@@ -9,7 +9,7 @@ from clearwell.comparison import Features
 from clearwell.comparison.lexicon import lexicon
 from clearwell.comparison.tokens import Token
 from clearwell.flow.digest.drafting.denials import find_denied_clauses
-from clearwell.flow.digest.drafting.oppositions import Dispute, Opposition, unite
+from clearwell.flow.digest.drafting.oppositions import Dispute, Opposition, find_open_clauses, unite
 
 _REASON: Final = "conflict_antonym"
 _OBJECT: Final = "nothing"
@@ -55,9 +55,11 @@ def _find_sides(read: Sequence[Features], axis: int, topic: frozenset[str]) -> d
     found: defaultdict[int, dict[int, Token]] = defaultdict(dict)
     for at, text in enumerate(read):
         first = min((token.clause for token in text.tokens if token.key in topic), default=math.inf)
+        unsaid = find_open_clauses(text)
         for token in text.tokens:
             for other, side in _turn(token):
-                if other == axis and first <= token.clause not in find_denied_clauses(text, but=token.key):
+                ignored = unsaid | find_denied_clauses(text, but=token.key)
+                if other == axis and first <= token.clause not in ignored:
                     found[at].setdefault(side, token)
     return found
 

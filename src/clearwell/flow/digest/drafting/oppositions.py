@@ -4,7 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-NEGATION: Final = "conflict_negation"
+from clearwell.comparison import Features
+from clearwell.comparison.lexicon import lexicon
+from clearwell.comparison.polarity import NEGATION
+
 MIN_BACKING: Final = 2
 """Minimum number of voices on one side. With fewer, texts that differ in wording may be about two subjects."""
 
@@ -41,3 +44,9 @@ class Dispute:
 def unite(places: Iterable[int], voices: Sequence[frozenset[str]]) -> frozenset[str]:
     """Return the voices of these texts, given by index."""
     return frozenset[str]().union(*(voices[at] for at in places))
+
+
+def find_open_clauses(text: Features) -> frozenset[int]:
+    """Return the clauses that leave open what they say: "the authority asked whether ducks are included"."""
+    openers = lexicon().open_questions
+    return frozenset(token.clause for token in text.tokens if token.key in openers)

@@ -24,7 +24,7 @@ from clearwell.flow.digest.drafting.drafts import (
 from clearwell.flow.digest.drafting.headlines import choose_best
 from clearwell.flow.digest.drafting.links import Links
 from clearwell.flow.digest.drafting.scores import Background, ClusterScorer, ScoredCluster, measure_chance
-from clearwell.flow.digest.drafting.selection import WORTHY, ClusterSelection, choose
+from clearwell.flow.digest.drafting.selection import FEW_TEXTS, WORTHY, ClusterSelection, choose
 from clearwell.flow.digest.drafting.space import Space, build_space
 from clearwell.flow.digest.drafting.support import count_support
 from clearwell.flow.digest.drafting.texts import Text, collect_distinct, speaker
@@ -50,7 +50,7 @@ DEFAULTS: Final = DraftLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """The minimum nearness of texts in a cluster, and the minimum score of a cluster that becomes an insight."""
+    """The minimum nearness of texts in a cluster, and the minimum score of an insight among many texts."""
 
     near: float = NEAR
     worthy: float = WORTHY
@@ -103,9 +103,13 @@ def draft(
     scored = _examine(found, texts, scorer, hidden)
     found_supported = [one for one in [*disputed, *scored] if is_supported(one)]
     left = [one for one in found_supported if not _repeats_shown(one, len(texts), space, links, thresholds.near)]
-    supported = _weigh_sessions(left, measure_chance(len(texts)))
-    choice = choose(supported, limits.max_insights, similarity, limits, worthy=thresholds.worthy)
-    alone = not choice.taken
+    chance = measure_chance(len(texts))
+    supported = _weigh_sessions(left, chance)
+    worthy = thresholds.worthy * (FEW_TEXTS + (1.0 - FEW_TEXTS) * chance)
+    choice = choose(supported, limits.max_insights, similarity, limits, worthy=worthy)
+    if not choice.taken and chance < 1.0:
+        choice = choose(supported, limits.min_insights, similarity, limits, worthy=0.0)
+    alone = not found_supported
     if alone:
         single = _find_single(texts, space.head(len(texts)), links, scorer, hidden)
         new = [one for one in single if not _repeats_shown(one, len(texts), space, links, thresholds.near)]

@@ -48,7 +48,7 @@ SCATTERED: Final = 0.1
 """The focus of a cluster without common terms."""
 UNKNOWN_FOCUS: Final = 0.5
 """The focus of a cluster with one text in each language."""
-DISPUTED: Final = 1.25
+DISPUTED: Final = 1.5
 """What a dispute gains: somebody has to decide it, and its sides share fewer terms than statements that agree."""
 FEW_VOICES: Final = 0.2
 """What a cluster with one or two voices loses of its score among many texts.

@@ -10,11 +10,13 @@ from clearwell.flow.digest.drafting.scores import ScoredCluster
 
 ALIKE: Final = 0.75
 """Minimum similarity of two clusters of which only the better one is selected."""
-WORTHY: Final = 2.4
-"""Minimum score of a cluster that becomes an insight. Below it there is mostly chatter.
+WORTHY: Final = 3.0
+"""Minimum score of a cluster that becomes an insight, among many texts. Below it there is mostly chatter.
 
-Chosen with ``clusters.NEAR``; see there. Whole councils choose a higher one, but it hides more in the first days of a
-group: see "The first days of the councils" in ``bench/results/digest.md``."""
+Chosen with ``clusters.NEAR``; see there. Whole councils choose 3.4, but that hides more in the first days of a group:
+see "The first days of the councils" in ``bench/results/digest.md``."""
+FEW_TEXTS: Final = 0.8
+"""The share of it that suffices among few texts: there, two texts are rarely alike by chance."""
 
 
 @dataclass(slots=True)

@@ -7,7 +7,8 @@ from functools import cache
 from typing import Final, TypeAlias
 
 from clearwell.comparison import Features
-from clearwell.flow.digest.drafting.oppositions import NEGATION, Dispute, Opposition, unite
+from clearwell.comparison.polarity import NEGATION
+from clearwell.flow.digest.drafting.oppositions import Dispute, Opposition, find_open_clauses, unite
 from clearwell.text.words import words
 
 SHARED_TOPIC: Final = 2
@@ -44,6 +45,7 @@ class _State:
 _AXES: Final = (
     _Axis(holds="finished", denied="unfinished", planned="planned", before=1),
     _Axis(holds="allowed", denied="forbidden"),
+    _Axis(holds="no_approval", denied="needs_approval"),
 )
 
 
@@ -79,19 +81,24 @@ def _read_state(text: Features, axis: _Axis, topic: frozenset[str]) -> _State | 
         _State(holds=holds, quote=text.text[start:end].strip())
         for start, end, holds in _read_axis(text.text, axis)
         if len(_list_around(text, start, end, axis.before) & topic) >= SHARED_TOPIC
+        and find_open_clauses(text).isdisjoint(_find_clauses(text, start, end))
     ]
     return found[0] if len({state.holds for state in found}) == 1 else None
 
 
 def _list_around(text: Features, start: int, end: int, before: int) -> frozenset[str]:
     """Return the terms of the clause of a phrase, and of clauses before it in the same sentence."""
-    clauses = [token.clause for token in text.tokens if token.start < end and start < token.end]
+    clauses = _find_clauses(text, start, end)
     first, last = min(clauses, default=0), max(clauses, default=0)
     own = [token for token in text.tokens if first <= token.clause <= last]
     earlier = [token for token in text.tokens if own and first - before <= token.clause < first]
     if earlier and _SENTENCE_END.search(text.text, earlier[-1].end, own[0].start):
         earlier = []
     return frozenset(token.key for token in (*earlier, *own))
+
+
+def _find_clauses(text: Features, start: int, end: int) -> list[int]:
+    return [token.clause for token in text.tokens if token.start < end and start < token.end]
 
 
 def _read_axis(text: str, axis: _Axis) -> Iterator[_Span]:
