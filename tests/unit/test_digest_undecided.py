@@ -344,6 +344,11 @@ def test_two_voices_with_opposite_words_are_not_shown_as_agreement() -> None:
             "The surveyor rules out the drilling for the cracks in the wall of house five.",
         ),
         (
+            "The studio link lost packets, and that's what produced the silence on the test weekend.",
+            "The silence on the test weekend was caused by the studio link.",
+            "On the test weekend the silence did not come from the studio link.",
+        ),
+        (
             "五号楼外墙的裂缝是由勘察钻孔引起的。",
             "五号楼外墙的裂缝就是勘察钻孔振出来的。",
             "五号楼外墙的裂缝跟勘察钻孔没有关系。",
@@ -373,6 +378,11 @@ def test_a_cause_and_its_denial_are_a_dispute(one: str, again: str, other: str) 
             "A moderator of the registry yanks a malicious package without asking anybody.",
             "The moderators of the registry cannot yank a malicious package before the council has voted.",
         ),
+        (
+            "On the new line the shift leader releases a tank for filling, there is no need to wait for the lab.",
+            "A tank is released for filling on the new line by the lab and by no one else.",
+        ),
+        ("外部贡献者自己就可以触发集成测试，不用找人帮忙。", "集成测试要动用共享机器，只有维护者能触发。"),
         ("仓库管理员可以自行决定下架恶意软件包。", "仓库管理员下架恶意软件包须经委员会表决。"),
         ("仓库管理员下架恶意软件包无需委员会批准。", "仓库管理员下架恶意软件包要先报委员会批准。"),
     ],

@@ -47,7 +47,7 @@ _SLOTS: Final = (
     _Slot(
         phrases="causes",
         reason="conflict_cause",
-        fillers={_ENGLISH: r"[^\s,.;:()](?:[^,.;:()]{2,80})", _CHINESE: r"[^\s,，。;；:：“”（）()]{2,24}?"},
+        fillers={_ENGLISH: r"[^\s,.;:()](?:[^,.;:()]{2,80})", _CHINESE: r"[^\n,，。;；:：“”（）()]{2,24}?"},
         may_be_common=True,
         denied="denied_causes",
     ),
