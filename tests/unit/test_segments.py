@@ -155,6 +155,10 @@ def test_a_plain_sentence_is_a_claim(content: str) -> None:
         "Python",
         "I will search for the paper next.",
         "If the lift is closed, use the stairs on the north side.",
+        "Once the path is known, use WebSurfer to follow it.",
+        "The exact ingredients will need to be determined from the recording.",
+        "If this is not sufficient, further investigation may be necessary.",
+        "An online service could be used to read the text in the image.",
         "To fix this, move the lock outside of the loop.",
         "Carefully read the manual of the pump.",
         "Please test it with a basket of two tickets; if the sum is right, I shall be quiet for a week.",
@@ -244,6 +248,31 @@ def test_large_hostile_markdown_is_cut_into_places_in_order(content: str) -> Non
 @given(st.text(alphabet=st.sampled_from("ab .。！?:：\n\r\0\t#>-*|`1)、“”<>[]（ )_~\\=\u3000\ud800é"), max_size=300))
 def test_any_text_is_cut_into_places_in_order(content: str) -> None:
     _assert_whole(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "headlines"),
+    [
+        (
+            "The pump at Lindau lost its oil. This stopped the whole line on Monday.",
+            [
+                "The pump at Lindau lost its oil.",
+                "The pump at Lindau lost its oil. This stopped the whole line on Monday.",
+            ],
+        ),
+        (
+            "# The line\nThis stopped the whole line on Monday.",
+            ["The line: This stopped the whole line on Monday."],
+        ),
+        (
+            "- The pump at Lindau lost its oil.\n- This stopped the whole line on Monday.",
+            ["The pump at Lindau lost its oil.", "This stopped the whole line on Monday."],
+        ),
+        ("林达泵站漏油。这使整条线周一停产。", ["林达泵站漏油。", "林达泵站漏油。这使整条线周一停产。"]),
+    ],
+)
+def test_a_statement_that_points_back_has_the_sentence_before_it(content: str, headlines: list[str]) -> None:
+    assert _statements(content) == headlines
 
 
 @pytest.mark.parametrize(

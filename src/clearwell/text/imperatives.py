@@ -38,7 +38,10 @@ def has_verb(lower: str) -> bool:
 
 
 def _opens_with_verb(clause: str, *, certain: bool = False) -> bool:
-    """Return whether a clause begins with a verb. With ``certain``, it must have an object if it can be a noun."""
+    """Return whether a clause begins with a verb. With ``certain``, it must have an object if it can be a noun.
+
+    The object can have no article: use WebSurfer to follow the path.
+    """
     raw = clause.split()
     tokens = [token.strip(_MARKS) for token in raw]
     place = 0
@@ -55,7 +58,9 @@ def _opens_with_verb(clause: str, *, certain: bool = False) -> bool:
         return True
     if verb not in _words("noun_like"):
         return bool(rest) or not certain
-    return not certain and not any(token in _words("verbs") or token.endswith("ed") for token in rest[:_FINITE_WITHIN])
+    if certain:
+        return rest[1:2] == ["to"]
+    return not any(token in _words("verbs") or token.endswith("ed") for token in rest[:_FINITE_WITHIN])
 
 
 def _has_object(rest: Sequence[str]) -> bool:

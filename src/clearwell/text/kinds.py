@@ -72,6 +72,7 @@ _CHINESE_END: Final = re.compile(r"[\u3400-\u9fff].*[。！？；]$", re.DOTALL)
 _PARTICLE: Final = re.compile(r"[的了是在为被把将]")
 _PAUSES: Final = ",;: "
 _POINTING: Final = re.compile(
+    r"(?:(?:however|currently|additionally|also|but|and|so|therefore|thus), )?"
     r"(?:this|these|those|it|its|they|their|he|she|such|both|that (?:is|was)|the (?:same|latter|former))\b"
     r"|[这那该其它他她此]"
 )
@@ -264,13 +265,18 @@ def may_be_claim(text: str) -> bool:
 def needs_context(bare: str) -> bool:
     """Return whether a statement needs its context: it is a part of a sentence, or refers to something with "this"."""
     if is_chinese(bare):
-        return len(bare) < _SHORT_CHINESE or _POINTING.match(bare) is not None
+        return len(bare) < _SHORT_CHINESE or points_back(bare)
     lower = bare.lower()
     if _LABEL.match(bare):
         return False
     if len(lower.split()) < _SHORT_ENGLISH or bare[:1].islower() or not has_verb(lower):
         return True
-    return _POINTING.match(lower) is not None or is_imperative(lower)
+    return points_back(bare) or is_imperative(lower)
+
+
+def points_back(bare: str) -> bool:
+    """Return whether a statement begins with a word that refers to something before it: this, they, 该."""
+    return _POINTING.match(bare.lower()) is not None
 
 
 @cache

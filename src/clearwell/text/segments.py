@@ -1,5 +1,6 @@
 """Split an output into segments: sentences, lines, rows and code, each with its position, context and kind."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -7,7 +8,15 @@ from itertools import zip_longest
 from typing import Final
 
 from clearwell.records import Segment
-from clearwell.text.kinds import Passage, classify, is_chinese, may_be_claim, needs_context, remove_task_box
+from clearwell.text.kinds import (
+    Passage,
+    classify,
+    is_chinese,
+    may_be_claim,
+    needs_context,
+    points_back,
+    remove_task_box,
+)
 from clearwell.text.markdown_blocks import Block, BlockType, read_blocks
 from clearwell.text.marks import join_lines, remove_marks, split_row
 from clearwell.text.page_text import find_page_lines, find_tool_output
@@ -37,6 +46,9 @@ _RECONSIDERED: Final = frozenset({SegmentKind.FRAGMENT, SegmentKind.CHATTER, Seg
 _FEW: Final = 3
 _QUOTES: Final = frozenset({('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』")})
 _PAUSES: Final = " ,;，；、"
+_SENTENCE_ENDS: Final = (".", "!", "。", "！")
+_MARKER: Final = re.compile(r"[ \t>]*(?:#|\||```)")
+"""The beginning of a line that is no part of a paragraph."""
 _CUT_MARKS: Final = f"{_PAUSES}:：.。"
 
 
@@ -97,8 +109,9 @@ def find_longest_headline(text: str) -> int:
 def self_contained(content: str, segment: Segment) -> str:
     """Return a statement as a headline: its bare text, with its header, lead-in or heading if it needs one.
 
-    It is no longer than ``find_longest_headline`` says. A longer sentence is truncated and ends with ``CUT``. A context
-    that does not fit is left out, and so is a comma at the end of an item.
+    A statement that begins with a word such as "this" has the sentence before it. It is no longer than
+    ``find_longest_headline`` says. A longer sentence is truncated and ends with ``CUT``. A context that does not fit is
+    left out, and so is a comma at the end of an item.
     """
     text = content[segment.start : segment.end]
     bare = bare_text(content, segment).rstrip(_PAUSES)
@@ -107,11 +120,24 @@ def self_contained(content: str, segment: Segment) -> str:
         named = _name_cells(segment.lead_in, text)
         return _shorten(named if len(named) <= most else bare, most)
     if needs_context(bare):
+        before = _read_sentence_before(content, segment.start) if points_back(bare) else ""
+        if before and len(before) + 1 + len(bare) <= most:
+            return f"{before}{bare}" if is_chinese(bare) else f"{before} {bare}"
         for context in filter(None, (segment.lead_in, *reversed(segment.headings))):
             headline = _prefix(remove_marks(join_lines(context)), bare)
             if len(headline) <= most:
                 return headline
     return _shorten(bare, most)
+
+
+def _read_sentence_before(content: str, start: int) -> str:
+    """Return the sentence before this position in the same paragraph, as one line, or an empty string."""
+    begin = max(content.rfind("\n", 0, start), start - LONGEST_CONTEXT - 1) + 1
+    found = list(find_sentences(content, begin, start))
+    if not found or _MARKER.match(content, begin):
+        return ""
+    before = plain_statement(content[slice(*found[-1])])
+    return before if before.endswith(_SENTENCE_ENDS) else ""
 
 
 def _is_row(segment: Segment, text: str) -> bool:
