@@ -43,6 +43,7 @@ KINDS: Final = {
     "sixth": ("satellite", "theatre", "tea", "court"),
     "seventh": ("zoo", "compiler", "elevator", "clinic"),
     "eighth": ("brewery", "radio", "busfleet", "opensource"),
+    "ninth": ("vineyardbank", "lab", "canteen", "reservoir"),
 }
 AIMS: Final = {
     "covered": "≥ 0.85",

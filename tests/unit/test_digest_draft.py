@@ -471,6 +471,34 @@ def test_a_given_name_that_the_dictionary_has_as_a_noun_is_a_name_and_a_title_is
     assert not opposed([text.replace("邱建平", "邱主任") for text in texts])
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (
+            "We buy the cabinet with 168 lockers, two of them for heavy parcels.",
+            "The cabinet in the hall: 168 lockers, one row less does not pay.",
+            "I was there when the maker measured: the cabinet has 216 lockers in 6 groups.",
+        ),
+        (
+            "综合门厅宽度和招标参数，首批取餐柜按168格采购，放在一楼。",
+            "取餐柜首批168格，多一列都摆不下。",
+            "厂家来复尺时我在场，首批取餐柜216格，分六组。",
+        ),
+    ],
+)
+def test_numbers_of_one_thing_are_compared_beside_other_numbers(texts: Sequence[str]) -> None:
+    assert opposed(texts)
+
+
+def test_a_word_that_opens_a_sentence_is_no_given_name() -> None:
+    texts = (
+        "Since Brandl has the transport contract, all crews are checked.",
+        "The Brandl crews are checked, since Brandl has the transport contract.",
+        "With the transport contract at Brandl all crews are checked.",
+    )
+    assert not opposed(texts)
+
+
 def test_a_slip_of_the_pen_contradicts_nothing() -> None:
     texts = ["The orders cluster moves to Zurich.", "The orders cluster moves to Zurich now."]
     for slip in ("The orders clsuter moves to Zurich.", "The orrders cluster moves to Zurich.", "订单集群迁往黎世。"):

@@ -107,6 +107,7 @@ def test_a_chinese_report_is_cut_into_its_kinds() -> None:
         "所以请别再写成就绪：温控验收还没有做。",
         "申请流程从五步改为三步。",
         "文化遗产补助的问题请联系部里的韩雪梅。",
+        "救助站请兽医给志愿者做培训。",
         "我们已请第三方复测，误差在两毫米以内。",
         "Test results show that the cache halves the latency.",
         "Update: The deadline for the tax filing is 31 July.",

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Final, TypeAlias
 
 from clearwell.comparison import Features, Kind
@@ -31,6 +31,8 @@ _LOOSE: Final = frozenset({"ordinal", "relative"})
 """Kinds of values that statements often mention in passing. They are compared only in pairs with the same frame."""
 _COUNT: Final = "count"
 """A number without a unit. It is in dispute only if most texts have one, and there are two of them."""
+_COUNTED_NOUN: Final = "count of "
+"""The beginning of the kind of a number with what it counts."""
 COUNTED: Final = 0.75
 """Minimum share of texts with a number for a dispute about it."""
 _DATE, _SEASON = "date", "season"
@@ -90,7 +92,7 @@ def find_dispute(
     sides_by_kind = {
         kind: _group_by_kind(kind, stated, voices) for kind in sorted({kind for some in stated for kind in some})
     }
-    exact = {kind: sides for kind, sides in sides_by_kind.items() if kind != _COUNT}
+    exact = {kind: sides for kind, sides in sides_by_kind.items() if not kind.startswith(_COUNT)}
     strays = frozenset(at for kind, sides in exact.items() for at in _find_strays(sides, kind, read, stated))
     found = [
         *_by_values(sides_by_kind, strays, read, voices, stated),
@@ -204,13 +206,16 @@ def _by_values(
         places = [at for side in sides for at in side]
         if not 1 < len(sides) <= MAX_SIDES or _measure_share(kind, stated) <= STATED:
             continue
-        if kind == _COUNT and (len(sides) > TWO or len(places) < COUNTED * len(read)):
+        if kind.startswith(_COUNT) and len(sides) > TWO:
+            continue
+        if kind == _COUNT and len(places) < COUNTED * len(read):
             continue
         backing, everybody = len(unite(sides[0], voices)), len(unite(places, voices))
         exact = kind != _WEEKDAY and _are_same_but_for(kind, places, read, stated)
         most = backing >= max(MIN_BACKING, everybody / 2)
         passing = kind == _DATE and any(_states_only_seasons([side[0]], stated) for side in sides)
-        if (kind in _BACKED or passing) and not (exact or most):
+        backed = kind in _BACKED or kind.startswith(_COUNTED_NOUN)
+        if (backed or passing) and not (exact or most):
             continue
         yield Dispute(
             sides=tuple(tuple(side) for side in sides),
@@ -362,11 +367,22 @@ def _read_values(text: Features) -> dict[str, list[_Stated]]:
         if token.value is not None and token.content and token.value.dimension not in _LOOSE:
             kind = _DATE if token.value.dimension == _SEASON else token.value.dimension
             found[kind].append(_Stated(token.key, token.surface, token.value))
+    for noun, one in _read_counted(text):
+        found[f"{_COUNTED_NOUN}{noun}"].append(one)
     if len(found[_COUNT]) != 1:
         del found[_COUNT]
     for name in _read_persons(text):
         found[_PERSON if name.isascii() else _CHINESE_PERSON].append(_Stated(name.casefold(), name))
     return found
+
+
+def _read_counted(text: Features) -> Iterable[tuple[str, _Stated]]:
+    """Yield each number without a unit with the word right after it: 168 and lockers in "168 lockers"."""
+    for token, after in pairwise(text.tokens):
+        counted = token.value is not None and token.value.dimension == _COUNT and not token.value.weak
+        near = token.clause == after.clause and after.start - token.end <= 1
+        if counted and near and after.content and after.kind is Kind.WORD:
+            yield after.key, _Stated(token.key, token.surface, token.value)
 
 
 def _read_persons(text: Features) -> Iterable[str]:
@@ -396,7 +412,8 @@ def _may_be_chinese_given(surname: Token, token: Token) -> bool:
 
 
 def _may_be_given(token: Token) -> bool:
-    return token.surface.istitle() and token.surface.isalpha() and (token.kind is Kind.NAME or token.tag == "opens")
+    named = token.kind is Kind.NAME or (token.tag == "opens" and token.content)
+    return named and token.surface.istitle() and token.surface.isalpha()
 
 
 def _may_be_family(token: Token) -> bool:
