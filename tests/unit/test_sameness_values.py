@@ -199,6 +199,17 @@ def test_values_that_may_be_the_same(one: str, other: str, same: bool) -> None:
         ("这种螺丝每个一块五。", "这种螺丝每个1.5元。", Relation.SAME),
         ("这种螺丝每个一块五。", "这种螺丝每个1.8元。", Relation.CONFLICT),
         ("The ferry keeps its generators.", "The ferry loses its generators.", Relation.CONFLICT),
+        (
+            "The API returns 404 if the order does not exist and 403 if it is foreign.",
+            "The API returns 403 if the order does not exist and 404 if it is foreign.",
+            Relation.CONFLICT,
+        ),
+        ("The ports are 404, 403 and 80.", "The ports are 80, 403 and 404.", Relation.SAME),
+        (
+            "The library is safe to use in production, as no open vulnerability is known.",
+            "The library has an open vulnerability, so it must not be used in production.",
+            Relation.DIFFERENT,
+        ),
         ("验收安排在第46周。", "验收安排在第四十六周。", Relation.SAME),
         ("验收安排在第46周。", "验收安排在第47周。", Relation.CONFLICT),
     ],

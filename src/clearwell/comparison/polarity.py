@@ -12,6 +12,21 @@ from clearwell.comparison.tokens import Token
 NEGATION: Final = "conflict_negation"
 
 
+def deny_each_other(match: Alignment) -> bool:
+    """Return whether each text denies a clause of the other: "safe, no fault is known", "has a fault, not safe".
+
+    Within one clause, a negation denies the same wherever it stands: "does not cache", "caches no".
+    """
+    pairs = [(match.new[place], match.known[other]) for place, other, tie in match.pairs if tie is not Tie.COMPLEMENT]
+    denied = [(new, known) for new, known in pairs if new.negated and not known.negated]
+    stated = [(new, known) for new, known in pairs if known.negated and not new.negated]
+    return any(
+        one.clause != other.clause and theirs.clause != others.clause
+        for one, theirs in denied
+        for other, others in stated
+    )
+
+
 def find_changed_polarity(sides: Sides) -> FacetChange | None:
     """Find a word that is negated or replaced by its opposite on one side only, or a verb that denies the statement."""
     match = sides.match

@@ -15,7 +15,7 @@ from clearwell.comparison.facets import FACETS, find_changed_value
 from clearwell.comparison.features import Features, features_of, read_features
 from clearwell.comparison.pair import FacetChange, Sides, count_shared_start, likeness
 from clearwell.comparison.plain_text import LONGEST, normalise_marks, simplify
-from clearwell.comparison.polarity import NEGATION
+from clearwell.comparison.polarity import NEGATION, deny_each_other
 from clearwell.comparison.sameness import load_sameness_model, measure
 from clearwell.comparison.word_order import find_changed_places, find_changed_sequence, is_reordered
 from clearwell.records import Comparison, Relation
@@ -130,6 +130,8 @@ def _compare_words(mine: Features, theirs: Features, similarity: float, limits: 
         if change.reason == NEGATION and mine.leaves_open != theirs.leaves_open:
             return _different("different_fact", similarity)
         return _judge(change, similarity, limits.conflict if sides.near else limits.conflict_at(sides.words))
+    if deny_each_other(match):
+        return _different("different_fact", similarity)
     adds = adds_content(match, near=sides.near)
     if has_fact(match.only_new) or (sides.near and adds):
         return _different("different_adds", similarity)

@@ -34,10 +34,23 @@ def is_reordered(new: Features, known: Features) -> bool:
     if Counter(_clauses(new, slice(None))) == Counter(_clauses(known, slice(None))):
         return True
     part = _find_difference(mine, theirs)
-    if Counter(_clauses(new, part)) == Counter(_clauses(known, part)):
-        return True
+    parts = _clauses(new, part), _clauses(known, part)
+    if Counter(parts[0]) == Counter(parts[1]):
+        return not _exchanges_values(new.compared[part], *parts)
     middle, other = mine[part], theirs[part]
     return len(middle) <= _LONGEST_TURNED and any(middle[cut:] + middle[:cut] == other for cut in range(1, len(middle)))
+
+
+def _exchanges_values(
+    tokens: Sequence[Token], mine: Sequence[tuple[str, ...]], theirs: Sequence[tuple[str, ...]]
+) -> bool:
+    """Return whether only values change places, between clauses that stay: 404 if it is absent, 403 if it is foreign.
+
+    Values that are the items of a list can be in any order.
+    """
+    values = {token.key for token in tokens if token.value is not None}
+    moved = [one for one, other in zip(mine, theirs, strict=True) if one != other]
+    return all(len(one) == 1 and one[0] in values for one in moved) and any(len(one) > 1 for one in mine)
 
 
 def find_changed_sequence(new: Features, known: Features) -> FacetChange | None:
