@@ -293,6 +293,26 @@ async def test_a_report_is_compared_statement_by_statement(clearwell: Clearwell)
     assert (conflict.outcome, conflict.params["new"], conflict.params["known"]) == (Outcome.FLAG, changed, OTHER)
 
 
+async def test_the_same_words_below_two_headings_are_two_facts(clearwell: Clearwell) -> None:
+    facts = "- It runs on six nodes with 64 GB each.\n- It is backed up every night at two."
+    for heading in ("Valkey cluster", "Kafka cluster"):
+        done = await clearwell.memory.acting_as(AGENT).capture(said(f"## {heading}\n\n{facts}"), wait=True)
+        assert done.admission is Admission.ADMITTED
+    again = await clearwell.memory.acting_as(AGENT).capture(said(f"# Recap\n\n## Kafka cluster\n\n{facts}"), wait=True)
+    assert verdict(again, "non_duplicate").reason == "verdict_same_statements"
+
+
+async def test_what_stands_around_a_single_statement_makes_it_no_other(clearwell: Clearwell) -> None:
+    first = await clearwell.memory.acting_as(AGENT).capture(said(f"## Costs\n\n{LONG}"), wait=True)
+    for around in (f"# Recap\n\n{LONG}", f"Thanks everyone!\n\n{LONG}", f"{LONG}\n\nDoes anybody know more?"):
+        done = await clearwell.memory.acting_as(AGENT).capture(said(around), wait=True)
+        assert verdict(done, "non_duplicate").params["other"] == str(first.id)
+    changed = LONG.replace("Monday", "Tuesday")
+    other = await clearwell.memory.acting_as(AGENT).capture(said(f"# Recap\n\n{changed}\n\nThanks!"), wait=True)
+    found = verdict(other, "non_duplicate")
+    assert (found.params["new"], found.params["known"]) == (changed, LONG)
+
+
 async def test_a_node_type_whose_output_is_memory_is_kept_but_not_admitted(clearwell: Clearwell) -> None:
     receipt = await clearwell.memory.acting_as(AGENT).capture(replace(said(), node_type="memory_retrieval"), wait=True)
     assert receipt.admission is Admission.REFUSED

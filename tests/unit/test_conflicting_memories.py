@@ -52,6 +52,13 @@ async def test_a_sentence_of_a_longer_text_is_enough() -> None:
     assert longer.conflicts_with == (one.id,)
 
 
+async def test_a_longer_memory_is_compared_statement_by_statement() -> None:
+    path = Path()
+    longer = await promoted(path, f"## Update\n\n{THIRD}\n\n{LONG}")
+    changed = await promoted(path, OTHER_DAY)
+    assert changed.conflicts_with == (longer.id,)
+
+
 async def test_what_is_no_statement_takes_no_place_of_one() -> None:
     path = Path()
     one = await promoted(path, LONG)

@@ -380,7 +380,7 @@ async def test_the_order_is_relevant_unverified_then_verified_then_the_other_unv
 async def test_limits_are_upper_bounds() -> None:
     path = Path(settings=Settings(duplicate_similarity=1.0))
     for number in range(12):
-        await path.memory.acting_as(AGENT).capture(said(f"{LONG} number{number} n{number} m{number}"), wait=True)
+        await path.memory.acting_as(AGENT).capture(said(f"{LONG[:-1]} number{number} n{number} m{number}."), wait=True)
         await path.memory.promote(f"{OTHER} number{number}", group="g")
     default = (await path.memory.acting_as(AGENT).retrieve("number", group="g")).items
     assert [sum(item.source is source for item in default) for source in Source] == [10, 5]

@@ -82,6 +82,19 @@ def bare_text(content: str, segment: Segment) -> str:
     return plain_statement(text)
 
 
+def read_context(content: str, segment: Segment) -> str:
+    """Return what a statement is about if it does not say so: the sentence before it, or its lead-in and heading.
+
+    Two statements with the same words below two headings are two statements.
+    """
+    bare = bare_text(content, segment)
+    if not needs_context(bare):
+        return ""
+    before = _read_sentence_before(content, segment.start) if points_back(bare) else ""
+    above = (*segment.headings[-1:], segment.lead_in)
+    return before or " ".join(remove_marks(join_lines(one)) for one in above if one)
+
+
 def plain_statement(text: str) -> str:
     """Return a statement that is not a table row as one line without Markdown marks."""
     return _strip_quotes(remove_marks(remove_task_box(join_lines(text))))

@@ -10,10 +10,12 @@ from clearwell.records import Capture, Judgement, Outcome, Segment, Sighting, St
 
 @dataclass(frozen=True, slots=True)
 class ComparedText:
-    """What is compared by itself: one of several statements of a capture, or its whole text."""
+    """What is compared by itself: a statement of a capture or, if it has none, its whole text."""
 
     text: str
     vector: Vector | None = field(default=None, compare=False, repr=False)
+    context: str = ""
+    """What the statement is about, if it does not say so itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,8 @@ class Neighbour:
     content: str
     similarity: float
     of: int = 0
+    context: str = ""
+    """What the text is about, if it does not say so itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ class Candidate:
     statements: Sequence[Statement] | None = None
     """The segments with the vectors of claims and decisions. None before the output is embedded."""
     compared: Sequence[ComparedText] = ()
-    """The statements, if there are several; otherwise the whole text."""
+    """The statements or, if there are none, the whole text."""
     verdicts: Sequence[Verdict] = ()
     flags: Sequence[str] = ()
     vector: Vector | None = None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from clearwell.comparison import features_of
 from clearwell.flow.ingress import echo
 from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known, Neighbour
 from clearwell.flow.ingress.policies import policy_of
@@ -231,13 +232,13 @@ def _is_compared_whole(candidate: Candidate) -> bool:
 def _relate(candidate: Candidate, neighbours: Sequence[Neighbour], comparison: StatementComparison) -> list[Relations]:
     compared = candidate.compared or [ComparedText(candidate.own.text)]
     return [
-        _relate_text(each.text, [one for one in neighbours if one.of == place], comparison)
+        _relate_text(each, [one for one in neighbours if one.of == place], comparison)
         for place, each in enumerate(compared)
     ]
 
 
-def _relate_text(text: str, neighbours: Sequence[Neighbour], comparison: StatementComparison) -> Relations:
-    """Compare a text with its neighbours.
+def _relate_text(mine: ComparedText, neighbours: Sequence[Neighbour], comparison: StatementComparison) -> Relations:
+    """Compare a text with its neighbours. One about something else, as the heading above it says, does not count.
 
     If a neighbour says the same, only verified memories still count as conflicts: what an unverified entry says may
     be refuted already. If a verified memory says the same, nothing is a conflict.
@@ -246,9 +247,9 @@ def _relate_text(text: str, neighbours: Sequence[Neighbour], comparison: Stateme
     conflicts: list[Related] = []
     for one in neighbours:
         is_verified = one.sighting.layer is Layer.LONGTERM
-        if same is not None and not is_verified:
+        if (same is not None and not is_verified) or not _share_context(mine, one):
             continue
-        outcome = Related(text, one, comparison.compare(text, one.content, one.similarity))
+        outcome = Related(mine.text, one, comparison.compare(mine.text, one.content, one.similarity))
         if outcome.comparison.relation is Relation.SAME:
             if is_verified:
                 return Relations([outcome], [])
@@ -258,6 +259,16 @@ def _relate_text(text: str, neighbours: Sequence[Neighbour], comparison: Stateme
     if same is None:
         return Relations([], conflicts)
     return Relations([same], [one for one in conflicts if one.neighbour.sighting.layer is Layer.LONGTERM])
+
+
+def _share_context(mine: ComparedText, known: Neighbour) -> bool:
+    """Return whether two texts can be about one thing: one of them says all that the context of the other says."""
+    own, other = _content_words(mine.context), _content_words(known.context)
+    return own <= other | _content_words(known.content) or other <= own | _content_words(mine.text)
+
+
+def _content_words(text: str) -> frozenset[str]:
+    return frozenset(token.key for token in features_of[text].tokens if token.content) if text else frozenset()
 
 
 def _make_new_verdict(known: Known, repeated: int, compared: int, settings: Settings) -> Verdict:

@@ -246,7 +246,7 @@ def _read_shingles(text: str) -> frozenset[str]:
 
 
 normal_sentences = TextCache(_read_normal_sentences, max_bytes=8 * MIB, bytes_per_character=22)
-shingles = TextCache(_read_shingles, max_bytes=32 * MIB, bytes_per_character=125)
+shingles = TextCache(_read_shingles, max_bytes=28 * MIB, bytes_per_character=125)
 """All runs of five characters of the normalised text; of a shorter text, itself."""
 
 

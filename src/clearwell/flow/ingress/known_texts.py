@@ -7,6 +7,7 @@ from uuid import UUID
 
 import numpy as np
 
+from clearwell.caches import MIB, TextCache
 from clearwell.comparison import LOWEST_SIMILARITY
 from clearwell.flow.factcheck.report import is_report, list_quoted_claims
 from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known, Neighbour
@@ -36,7 +37,7 @@ from clearwell.text.normalisation import (
     normalise,
     remove_disguise,
 )
-from clearwell.text.segments import bare_text, segment
+from clearwell.text.segments import bare_text, read_context, segment
 
 MEMORIES_COMPARED = 5
 SOME_COMPARED = 3
@@ -176,6 +177,7 @@ class KnownTextReader:
                 content=parts[number].text,
                 similarity=similarity,
                 of=place,
+                context=parts[number].read_context() if texts[place].context else "",
             )
             for row, (place, _) in enumerate(placed)
             for number in nearest[row]
@@ -193,7 +195,7 @@ class KnownTextReader:
         found = await self._neighbours.search(capture.group_id, asked, [capture.agent_id for _ in texts], limit=limit)
         repeatable = _find_repeatable(candidate, [one for near in found for one in near])
         whole = await self._neighbours.read_whole_texts(capture.group_id, repeatable, agent_id=capture.agent_id)
-        return list(self._neighbours.relate(texts, found, whole))
+        return await self._neighbours.relate(texts, found, whole)
 
     async def _read_recalled_texts(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> dict[UUID, str]:
         """Return the texts that retrieval gave to this agent, or to a caller that named no agent."""
@@ -223,6 +225,18 @@ class _Part:
     entry_id: UUID
     text: str
     vector: Vector
+    content: str
+    """The whole text of the entry."""
+    start: int = 0
+
+    def read_context(self) -> str:
+        """Return what the statement is about, if it does not say so itself."""
+        here = next((one for one in _segments_of[self.content] if one.start == self.start and one.is_statement), None)
+        return read_context(self.content, here) if here is not None else ""
+
+
+_segments_of = TextCache(segment, max_bytes=4 * MIB, bytes_per_character=10)
+"""The segments of entries. Many statements are compared with one entry."""
 
 
 async def _find_forgotten(lookup: TombstoneLookup, group_id: str, hashes: Sequence[bytes]) -> Tombstone | None:
@@ -233,11 +247,16 @@ async def _find_forgotten(lookup: TombstoneLookup, group_id: str, hashes: Sequen
 
 
 def _read_parts(entry: WorkingEntry) -> list[_Part]:
-    """What an entry is compared by: its statements, if there are several, otherwise the whole."""
-    statements = [one for one in entry.statements if one.end <= len(entry.content)]
-    if len(statements) > 1:
-        return [_Part(entry.id, entry.content[one.start : one.end], one.embedding) for one in statements]
-    return [] if entry.embedding is None else [_Part(entry.id, entry.content, entry.embedding)]
+    """What an entry is compared by: its statements or, if it has none, the whole."""
+    content = entry.content
+    parts = [
+        _Part(entry.id, content[one.start : one.end], one.embedding, content, one.start)
+        for one in entry.statements
+        if one.end <= len(content)
+    ]
+    if parts or entry.embedding is None:
+        return parts
+    return [_Part(entry.id, content, entry.embedding, content)]
 
 
 def _repeats_rest(candidate: Candidate, texts: Sequence[str]) -> bool:

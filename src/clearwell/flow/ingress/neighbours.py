@@ -1,15 +1,16 @@
 """The verified memories that are like texts. The ingress pipeline and promotion compare texts with them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from clearwell.comparison import LOWEST_SIMILARITY
+from clearwell.comparison import LOWEST_SIMILARITY, features_of
 from clearwell.flow.ingress.candidates import ComparedText, Neighbour
 from clearwell.flow.ingress.echo import normal_sentences
 from clearwell.offload import offload
 from clearwell.ports import Embedder, LongTermSearch, SearchQuery
 from clearwell.records import FoundChunk, Layer, Memory, Sighting
 from clearwell.text.normalisation import normalise
+from clearwell.text.segments import bare_text, segment
 from clearwell.text.splitter import rejoin
 
 
@@ -49,20 +50,47 @@ class MemoryNeighbours:
         chunks = await self._longterm.get(group_id, ids, agent_id=agent_id)
         return await offload(sum(len(chunk.content) for chunk in chunks), _join_chunks, chunks)
 
-    def relate(
+    async def relate(
         self, texts: Sequence[ComparedText], found: Sequence[Sequence[FoundChunk]], whole: Mapping[UUID, str]
-    ) -> Iterator[Neighbour]:
-        """What was found as neighbours of the texts. ``whole`` has texts of memories of which one chunk was found."""
-        for place, (text, near) in enumerate(zip(texts, found, strict=True)):
-            normal = normalise(text.text)
-            for one in near:
-                content = whole.get(one.memory.id, one.memory.content)
-                similarity = self._embedder.similarity(one.similarity or 0.0)
-                if normal in normal_sentences[content]:
-                    content, similarity = text.text, 1.0
-                if similarity >= LOWEST_SIMILARITY:
-                    sighting = Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM)
-                    yield Neighbour(sighting=sighting, content=content, similarity=similarity, of=place)
+    ) -> list[Neighbour]:
+        """What was found as neighbours of the texts. ``whole`` has texts of memories of which one chunk was found.
+
+        Of a memory of several statements, the one that has most words of the text is compared.
+        """
+        pairs = [(place, one) for place, near in enumerate(found) for one in near]
+        size = sum(len(one.memory.content) for _, one in pairs)
+        statements = await offload(size, _choose_statements, texts, pairs, whole)
+        chosen = list(dict.fromkeys(one for one in statements if one is not None))
+        vectors = dict(zip(chosen, await self._embedder.embed(chosen), strict=True)) if chosen else {}
+        related = []
+        for (place, one), statement in zip(pairs, statements, strict=True):
+            content = whole.get(one.memory.id, one.memory.content)
+            cosine = one.similarity or 0.0
+            vector = texts[place].vector
+            if statement is not None and vector is not None:
+                content, cosine = statement, float(vectors[statement] @ vector)
+            similarity = self._embedder.similarity(cosine)
+            if normalise(texts[place].text) in normal_sentences[whole.get(one.memory.id, one.memory.content)]:
+                content, similarity = texts[place].text, 1.0
+            if similarity >= LOWEST_SIMILARITY:
+                sighting = Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM)
+                related.append(Neighbour(sighting=sighting, content=content, similarity=similarity, of=place))
+        return related
+
+
+def _choose_statements(
+    texts: Sequence[ComparedText], pairs: Sequence[tuple[int, FoundChunk]], whole: Mapping[UUID, str]
+) -> list[str | None]:
+    """For each text and memory, the statement of the memory that is compared; None for the whole memory."""
+    return [_choose_statement(texts[place].text, whole.get(one.memory.id, one.memory.content)) for place, one in pairs]
+
+
+def _choose_statement(text: str, content: str) -> str | None:
+    statements = [bare_text(content, one) for one in segment(content) if one.is_statement]
+    if len(statements) <= 1 and (not statements or statements[0] == content):
+        return None
+    words = frozenset(features_of[text].keys)
+    return max(statements, key=lambda one: len(words & frozenset(features_of[one].keys)))
 
 
 def _join_chunks(chunks: Sequence[Memory]) -> dict[UUID, str]:

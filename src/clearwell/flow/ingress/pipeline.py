@@ -9,7 +9,6 @@ from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known
 from clearwell.flow.ingress.echo import OwnText, blank_fences, drop_fences
 from clearwell.flow.ingress.known_texts import AdmissionEvidence, KnownTextReader
 from clearwell.flow.ingress.segmentation import (
-    SEVERAL,
     WHOLE,
     average_vectors,
     make_statements,
@@ -22,7 +21,7 @@ from clearwell.records import Capture, Layer, Outcome, Sighting, Tombstone, Vect
 from clearwell.settings import Settings
 from clearwell.text.flags import find_flags
 from clearwell.text.normalisation import remove_disguise
-from clearwell.text.segments import segment
+from clearwell.text.segments import read_context, segment
 from clearwell.vocabulary import Flag, IngressCheck
 
 
@@ -91,10 +90,13 @@ class IngressPipeline:
         """The vector of a longer output is the mean of those of its statements."""
         statements = make_statements(candidate.capture.id, candidate.segments, vectors, self._embedder.model)
         whole = vectors[WHOLE] if WHOLE in vectors else average_vectors(statements)
-        by_text = {text: vectors[number] for number, text in texts.items() if number != WHOLE}
-        compared = [ComparedText(text, vector) for text, vector in by_text.items()]
-        if sum(number != WHOLE for number in texts) < SEVERAL:
-            compared = [ComparedText(candidate.own.text, whole)]
+        content = candidate.capture.content
+        said = [
+            ComparedText(text, vectors[number], read_context(content, candidate.segments[number]))
+            for number, text in texts.items()
+            if number != WHOLE
+        ]
+        compared = list(dict.fromkeys(said)) or [ComparedText(candidate.own.text, whole)]
         return replace(candidate, vector=whole, statements=statements, compared=compared)
 
     async def _remove_fences(self, candidate: Candidate) -> Candidate:

@@ -32,8 +32,6 @@ log = structlog.get_logger(__name__)
 MAX_VECTORS: Final = 40
 """How many statements of an output get vectors: the first ones. Of 1,738 outputs of real agents and of council meetings
 none has more than 28; English reports have about 25 in 3,000 characters."""
-SEVERAL: Final = 2
-"""An output of this many statements is compared statement by statement."""
 SHORT: Final = 3
 """An output of at most this many statements also has a vector of the whole text, which finds more than the mean of
 theirs (`python -m bench hot`). For a longer one it would cost as much as all of them."""
@@ -68,9 +66,8 @@ def read_statements(content: str, segments: Sequence[Segment]) -> dict[int, str]
 
 
 def read_compared_texts(content: str, segments: Sequence[Segment], whole: str) -> dict[int, str]:
-    """The texts that an output is compared by: its statements and, unless it has several, the ``whole`` text."""
-    texts = read_statements(content, segments)
-    return texts if len(texts) >= SEVERAL else {**texts, WHOLE: whole}
+    """The texts that an output is compared by: its statements or, if it has none, the ``whole`` text."""
+    return read_statements(content, segments) or {WHOLE: whole}
 
 
 def read_embedded_texts(content: str, segments: Sequence[Segment], whole: str) -> dict[int, str]:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from clearwell.flow.ingress.candidates import ComparedText, Neighbour
 from clearwell.flow.ingress.neighbours import MemoryNeighbours
-from clearwell.flow.ingress.segmentation import WHOLE, read_compared_texts, segment_output
+from clearwell.flow.ingress.segmentation import read_compared_texts, segment_output
 from clearwell.offload import offload
 from clearwell.ports import Embedder, LongTermSearch, StatementComparison
 from clearwell.records import NewMemory, Relation, Vector
@@ -61,7 +61,7 @@ class ConflictFinder:
         compared = [ComparedText(part.text, vectors.get(part.text, part.vector)) for part in parts]
         agent_ids = [part.agent_id for part in parts]
         found = await self._neighbours.search(group_id, compared, agent_ids, limit=MEMORIES_COMPARED)
-        near = list(self._neighbours.relate(compared, found, {}))
+        near = await self._neighbours.relate(compared, found, {})
         contradicted = await offload(sum(len(one.content) for one in near), self._compare, compared, near)
         conflicts: list[dict[UUID, None]] = [{} for _ in texts]
         for one in contradicted:
@@ -77,12 +77,14 @@ class ConflictFinder:
 
 
 async def _read_parts(place: int, planned: PlannedText) -> list[_Part]:
-    """The statements of a text if there are several, as in an output; otherwise the whole, whose vector is known."""
+    """The statements of a text, as in an output. The vector of a text that is one statement is known."""
     content = planned.text.content
     texts = await offload(len(content), _read_texts, content)
-    if WHOLE in texts:
-        return [_Part(place, content, planned.text.agent_id, planned.vector)]
-    return [_Part(place, text, planned.text.agent_id, None) for text in islice(texts.values(), STATEMENTS_COMPARED)]
+    agent_id = planned.text.agent_id
+    return [
+        _Part(place, text, agent_id, planned.vector if text in (content, content.strip()) else None)
+        for text in islice(texts.values(), STATEMENTS_COMPARED)
+    ]
 
 
 def _read_texts(content: str) -> dict[int, str]:
