@@ -252,6 +252,32 @@ def test_any_text_is_cut_into_places_in_order(content: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "statements"),
+    [
+        (
+            "- 生产环境数据库变更的审批人从今年起统一改为\n  王磊，由他签字。",
+            ["生产环境数据库变更的审批人从今年起统一改为王磊，由他签字。"],
+        ),
+        (
+            "The finance export is missing the totals of\nOctober.",
+            ["The finance export is missing the totals of October."],
+        ),
+        (
+            "The outage began when the\nDNS server of the northern\nregion lost its licence.",
+            ["The outage began when the DNS server of the northern region lost its licence."],
+        ),
+        (
+            "Backups of the northern region run at two every night\nRestores were tested on Monday by Ana",
+            ["Backups of the northern region run at two every night", "Restores were tested on Monday by Ana"],
+        ),
+        ("主机房有三台服务器\n备机房有两台服务器", ["主机房有三台服务器", "备机房有两台服务器"]),
+    ],
+)
+def test_lines_that_were_wrapped_are_one_sentence(content: str, statements: list[str]) -> None:
+    assert _statements(content) == statements
+
+
+@pytest.mark.parametrize(
     ("content", "headlines"),
     [
         (

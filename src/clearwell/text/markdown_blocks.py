@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -48,7 +49,14 @@ _PROSE_ENDS: Final = tuple(".!?:;。！？：；…")
 _PROSE_WORDS: Final = re.compile(r"[A-Za-z]{2,},? [a-z\d]{2,},? [a-z\d]{1,}|[\u3400-\u9fff]{4}")
 _LONGEST_TITLE: Final = 60
 _WRAPPED: Final = 50
-"""A shorter line was not wrapped, so the next one does not continue it."""
+"""A shorter line was not wrapped, so the next one does not continue it, unless the whole paragraph is narrow."""
+_FEWEST_WRAPPED: Final = 3
+"""Minimum number of lines of a paragraph whose width says where its lines were wrapped."""
+_UNFINISHED: Final = re.compile(
+    r"(?:[,，、]|\b(?:of|the|an?|to|and|or|in|on|at|by|for|with|from|as|is|are|was|were|be|been|has|have|had|that|which|than"
+    r"|into|per|no|not|its|their|our|this|these|between|about|after|before|under|over)|[的为是在和与由将对把被从及或])$"
+)
+"""The end of a line that no sentence has: the next line continues it, whatever it begins with."""
 _TITLE_LEVEL: Final = 7
 """The level of a line in bold or in capitals that is a heading: below every Markdown heading."""
 
@@ -223,7 +231,7 @@ class _BlockReader:
     def _read_paragraph(self, token: Token) -> None:
         if not self._outer_lead_ins:
             self._lead_in = ""
-        for start, end in self._join_lines(self._strip_lines(*_lines(token))):
+        for start, end in self._join_lines(list(self._strip_lines(*_lines(token)))):
             line = self._text[start:end]
             if _CAPITALS_TITLE.fullmatch(line) or (not self._outer_lead_ins and self._is_title(start, end)):
                 self._add_heading(_TITLE_LEVEL, line.strip(_TITLE_MARKS), start, end)
@@ -254,20 +262,37 @@ class _BlockReader:
             marker = _MARKER.match(self._text, start, end)
             yield from strip_span(self._text, marker.end() if marker else start, end)
 
-    def _join_lines(self, places: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _join_lines(self, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return the positions of logical lines: wrapped sentences are joined."""
         joined: list[tuple[int, int]] = []
+        wrapped = self._is_wrapped(places)
         for start, end in places:
-            if joined and self._continues(joined[-1], start):
+            if joined and self._continues(joined[-1], start, wrapped=wrapped):
                 joined[-1] = (joined[-1][0], end)
             else:
                 joined.append((start, end))
         return joined
 
-    def _continues(self, before: tuple[int, int], start: int) -> bool:
+    def _is_wrapped(self, places: Sequence[tuple[int, int]]) -> bool:
+        """Return whether the lines were wrapped at one width: the next word did not fit on any of them.
+
+        Lines of a log can be like that, too, but none of them begins with a small letter.
+        """
+        if len(places) < _FEWEST_WRAPPED or not any(self._text[start].islower() for start, _ in places[1:]):
+            return False
+        width = max(end - start for start, end in places)
+        return all(
+            end - start + len(self._text[after:last].split(maxsplit=1)[0]) >= width
+            for (start, end), (after, last) in pairwise(places)
+        )
+
+    def _continues(self, before: tuple[int, int], start: int, *, wrapped: bool) -> bool:
         line_start = self._text.rfind("\n", 0, before[1]) + 1
-        ended = self._text[before[1] - 1] in ".!?:;。！？：；…"
-        if ended or not self._text[start].islower():
+        if self._text[before[1] - 1] in ".!?:;。！？：；…":
+            return False
+        if wrapped or _UNFINISHED.search(self._text, max(line_start, before[1] - _WRAPPED), before[1]):
+            return True
+        if not self._text[start].islower():
             return False
         return before[1] - line_start > _WRAPPED or opens_with_conjunction(self._text[start : start + _WRAPPED])
 

@@ -19,6 +19,7 @@ _FULL_PAUSES: Final = "：，。；、！？"
 _MATH: Final = re.compile(r"(\$\$?(?!\s)[^$\n]*[\\^_{][^$\n]*(?<!\s)\$\$?)")
 """A TeX formula, whose backslashes and underscores are not Markdown. Two prices are not a formula."""
 _ADDRESS: Final = re.compile(r"(?i)\s*(?:[a-z][a-z+.-]*://|www\.|[\w.+-]+@)|\s*(?:[\w-]+\.)+[a-z]{2,}(?:[/:?#]|\s*$)")
+_CHINESE_BREAK: Final = re.compile(r"(?<=[\u3400-\u9fff，、；：])[ \t]*\n[ \t]*(?=[\u3400-\u9fff])")
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -158,5 +159,5 @@ def split_row(row: str) -> list[str]:
 
 
 def join_lines(text: str) -> str:
-    """Return a text as one line."""
-    return _SPACE.sub(" ", text).strip()
+    """Return a text as one line. Between Chinese characters there is no space."""
+    return _SPACE.sub(" ", _CHINESE_BREAK.sub("", text)).strip()
