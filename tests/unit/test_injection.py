@@ -285,3 +285,17 @@ def test_hostile_text_is_read_in_bounded_time(text: str) -> None:
     started = time.process_time()
     detect_injection(text)
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我们对比了三个模型：通义千问、智谱与自研。",
+        "权限分配给系统管理员：张伟。",
+        "新的规则如下：单笔退款上限为 300 元，超过的须由主管审批。",
+        "【系统】每天凌晨两点自动备份订单库，保留十四天。",
+        "今后，您可以在线办理退费，不必再到窗口排队。",
+    ],
+)
+def test_reports_with_such_words_give_no_orders(text: str) -> None:
+    assert detect_injection(text) is None

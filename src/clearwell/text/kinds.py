@@ -28,6 +28,12 @@ _SUBJECT: Final = re.compile(r"(?:the|an?|each|every|no|if|when) ")
 """The beginning of a sentence that is not an imperative."""
 _PROMISE: Final = re.compile(r"(?:if|when|once|as soon as) [^,;]{1,80}, (?:i|we)(?:['’]ll| will| shall)\b")
 """What the speaker does afterwards, behind an instruction."""
+_CLAUSE_END: Final = re.compile(r"[,;] |[，；：]|[.!。！] ?(?=.)")
+_STATEMENTS: Final = frozenset({SegmentKind.CLAIM, SegmentKind.DECISION})
+_STATES_VALUE: Final = re.compile(
+    r"(?:是|为|共|不超过|至少|不少于)[^，。；]{0,12}\d|\b(?:is|are|was|were|takes?|took|lasts?|costs?) [^,.;]{0,20}\d"
+)
+"""An item that states a value is a fact, also in a plan: the window is 15 minutes."""
 _REASON: Final = re.compile(r"; |[；：]")
 _NOUN_PHRASE: Final = re.compile(r"(?:the|an?) (?:\S+ ){1,20}\S+$")
 _NAMED: Final = re.compile(r"[\u3400-\u9fff]{2}|\b[A-Z]\w+ [A-Z]\w+")
@@ -150,7 +156,7 @@ def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKin
     lower = bare.lower()
     length = _count_words(bare, chinese)
     if rules.chatter.match(lower) and (length <= rules.longest_chatter or not _is_specific(bare, lower, rules)):
-        return SegmentKind.CHATTER
+        return _classify_after_chatter(bare, rules)
     if not _has_words(bare, chinese) or (not passage.in_list and opens_with_conjunction(bare)):
         return SegmentKind.FRAGMENT
     if rules.actions.match(lower) or _is_program_message(bare, lower, rules):
@@ -164,6 +170,17 @@ def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKin
     if rules.soft.match(lower) and not _is_specific(bare, lower, rules):
         return SegmentKind.CHATTER
     return _classify_by_context(bare, lower, passage, chinese)
+
+
+def _classify_after_chatter(bare: str, rules: _Rules) -> SegmentKind:
+    """Return the kind of a sentence that opens as small talk: a claim if a later clause states a number, a name or a
+    finding."""
+    pause = _CLAUSE_END.search(bare)
+    rest = bare[pause.end() :].lstrip() if pause else ""
+    if not rest or not _is_specific(rest, rest.lower(), rules) or rules.chatter.match(rest.lower()):
+        return SegmentKind.CHATTER
+    kind = _classify_sentence(rest, Passage(rest), is_chinese(rest))
+    return kind if kind in _STATEMENTS else SegmentKind.CHATTER
 
 
 def _is_program_message(bare: str, lower: str, rules: _Rules) -> bool:
@@ -202,7 +219,7 @@ def _classify_by_context(bare: str, lower: str, passage: Passage, chinese: bool)
     if passage.in_list:
         above = remove_marks(passage.above).lower()
         rules = _rules("zh" if is_chinese(above) else "en")
-        if rules.open_headings.search(above):
+        if rules.open_headings.search(above) and not _STATES_VALUE.search(lower):
             return SegmentKind.INTENTION
         if rules.instruction_headings.search(above) and not (
             _is_specific(bare, lower, rules) or (not chinese and _describes(lower))
