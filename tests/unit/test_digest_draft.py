@@ -499,6 +499,39 @@ def test_a_word_that_opens_a_sentence_is_no_given_name() -> None:
     assert not opposed(texts)
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (
+            "We use PostgreSQL as the database of the order service.",
+            "We use MongoDB as the database of the order service, as the board decided.",
+        ),
+        (
+            "All integration tests of the payment module pass on the release branch.",
+            "Four integration tests of the payment module fail on the release branch.",
+        ),
+        ("订单数据必须保留 7 年，这是税务局的要求。", "订单数据的保留期限是 10 年，不是 7 年，法务已经确认过。"),
+        ("新版支付网关上线之前必须完成渗透测试。", "新版支付网关上线之前不需要做渗透测试，安全部同意豁免。"),
+        ("运维团队共有 8 人，其中两人负责夜间值班。", "运维团队现有十二人，其中两人负责夜间值班。"),
+    ],
+)
+def test_two_agents_that_contradict_each_other_are_a_dispute(texts: Sequence[str]) -> None:
+    assert opposed(texts)
+
+
+def test_an_agent_that_changed_its_mind_is_on_the_side_of_its_latest_statement() -> None:
+    early, late = "The migration to Lyon starts on 2 March.", "The migration to Lyon starts on 23 March."
+    rows = [
+        row(at, "gateway", text, agent) for at, (text, agent) in enumerate([(early, "a"), (early, "b"), (late, "a")])
+    ]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION in made.flags
+    back = [
+        row(at, "gateway", text, agent) for at, (text, agent) in enumerate([(late, "a"), (early, "b"), (early, "a")])
+    ]
+    assert all(CONTRADICTION not in one.flags for one in drafted(back).drafts)
+
+
 def test_a_slip_of_the_pen_contradicts_nothing() -> None:
     texts = ["The orders cluster moves to Zurich.", "The orders cluster moves to Zurich now."]
     for slip in ("The orders clsuter moves to Zurich.", "The orrders cluster moves to Zurich.", "订单集群迁往黎世。"):

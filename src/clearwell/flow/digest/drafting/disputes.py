@@ -8,8 +8,9 @@ with one frame that also name different things are not a dispute either: each ca
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import combinations, pairwise
 from typing import Final, TypeAlias
 
@@ -53,12 +54,16 @@ _REASONS: Final[Mapping[str, str]] = {
     _CHINESE_PERSON: "conflict_name",
 }
 _FIRST_OF_SPRING: Final = 3
+_NOUN_TAGS: Final = ("n", "vn", "j", "l", "s")
+"""Tags of Chinese words that can name a subject: 现有 and 共有 do not."""
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 _NAME_CHARACTERS: Final = range(2, 4)
 STATED: Final = 0.5
 """Share of the texts of a cluster with a value of one kind. With fewer, the values are mentioned in passing; with as
 many, only values of texts in the same frame are compared."""
 TWO: Final = 2
+FRAMED: Final = 0.5
+"""Minimum share of words in the same order for two texts to have the same frame."""
 MAX_SIDES: Final = 4
 """Maximum number of sides of a dispute. A cluster with more is a series."""
 SIBLINGS: Final = 0.6
@@ -83,10 +88,12 @@ def find_dispute(
     topic: frozenset[str],
     groups: Sequence[int],
     opposed: Sequence[Opposition],
+    times: Sequence[Mapping[str, datetime]] = (),
 ) -> Dispute:
     """Return the dispute of a cluster; it has no sides if the texts do not disagree.
 
     ``topic`` has the terms of most texts. ``groups`` and ``opposed`` are the result of the comparison in pairs.
+    ``times`` says when each voice said each text last: a voice that changed its mind is on the side of its latest text.
     """
     stated = [_read_values(text) for text in read]
     sides_by_kind = {
@@ -102,7 +109,12 @@ def find_dispute(
         *find_state_disputes(read, voices, topic=topic),
         *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, read, sides_by_kind, strays, stated)]),
     ]
-    credible = [one for one in found if _is_between_speakers(one, voices)]
+    latest = _keep_latest(voices, times)
+    credible = [
+        one
+        for one in found
+        if _is_between_speakers(one, voices) or (_is_framed(one, read) and _is_between_speakers(one, latest(one)))
+    ]
     ranked = sorted(credible, key=lambda one: (-_count_dissent(one, voices), not one.sure))
     if not ranked:
         return Dispute(strays=strays)
@@ -177,6 +189,25 @@ def _count_dissent(dispute: Dispute, voices: Sequence[frozenset[str]]) -> int:
     """Return the number of voices that are not on the largest side."""
     sizes = sorted(len(unite(side, voices)) for side in dispute.sides)
     return sum(sizes[:-1])
+
+
+def _is_framed(dispute: Dispute, read: Sequence[Features]) -> bool:
+    """Return whether opposed texts are one sentence with another value: only then is it certain that a voice that said
+    both changed its mind."""
+    return all(measure_frame(read[one.of], read[one.against]) >= FRAMED for one in dispute.opposed)
+
+
+def _keep_latest(
+    voices: Sequence[frozenset[str]], times: Sequence[Mapping[str, datetime]]
+) -> Callable[[Dispute], Sequence[frozenset[str]]]:
+    """Return a function that leaves each voice only on its latest text among those of a dispute."""
+
+    def keep(dispute: Dispute) -> Sequence[frozenset[str]]:
+        said = [(when, voice, at) for side in dispute.sides for at in side for voice, when in times[at].items()]
+        last = {voice: at for _, voice, at in sorted(said, key=lambda one: one[0])}
+        return [frozenset(voice for voice in some if last.get(voice, at) == at) for at, some in enumerate(voices)]
+
+    return keep if times else lambda _: voices
 
 
 def _is_between_speakers(dispute: Dispute, voices: Sequence[frozenset[str]]) -> bool:
@@ -335,6 +366,7 @@ def _read_context(text: Features, disputed: Collection[str]) -> frozenset[str]:
         for token in text.tokens
         if token.clause in clauses
         and token.content
+        and (token.key.isascii() or token.tag.startswith(_NOUN_TAGS))
         and token.value is None
         and token.kind is not Kind.NAME
         and not _is_disputed(token, disputed)
@@ -363,10 +395,14 @@ def _are_same_but_for(kind: str, places: Sequence[int], read: Sequence[Features]
 
 def _read_values(text: Features) -> dict[str, list[_Stated]]:
     found: defaultdict[str, list[_Stated]] = defaultdict(list)
+    denied: defaultdict[str, list[_Stated]] = defaultdict(list)
     for token in text.tokens:
         if token.value is not None and token.content and token.value.dimension not in _LOOSE:
             kind = _DATE if token.value.dimension == _SEASON else token.value.dimension
-            found[kind].append(_Stated(token.key, token.surface, token.value))
+            (denied if token.negated else found)[kind].append(_Stated(token.key, token.surface, token.value))
+    for kind, values in denied.items():
+        # "Ten, not seven" states one value, but "not more than seven" is a bound.
+        found[kind] = found[kind] or values
     for noun, one in _read_counted(text):
         found[f"{_COUNTED_NOUN}{noun}"].append(one)
     if len(found[_COUNT]) != 1:

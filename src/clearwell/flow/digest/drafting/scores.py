@@ -248,6 +248,7 @@ class ClusterScorer:
             topic=_find_topic(read),
             groups=() if agreement is None else agreement.groups,
             opposed=() if agreement is None else agreement.opposed,
+            times=[self._texts[place].times for place in places],
         )
 
     def _rate_voices(self, count: int) -> float:

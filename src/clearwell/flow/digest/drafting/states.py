@@ -45,6 +45,7 @@ class _State:
 _AXES: Final = (
     _Axis(holds="finished", denied="unfinished", planned="planned", before=1),
     _Axis(holds="allowed", denied="forbidden"),
+    _Axis(holds="required", denied="not_required"),
     _Axis(holds="no_approval", denied="needs_approval", before=2),
 )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -40,6 +41,11 @@ class Text:
                 continue
             first.setdefault(session(statement), speaker(statement))
         return frozenset(first.values())
+
+    @property
+    def times(self) -> dict[str, datetime]:
+        """When each speaker said it last."""
+        return {speaker(one): one.occurred_at for one in self.said if not one.repeats}
 
 
 def speaker(statement: DigestCandidate) -> str:
