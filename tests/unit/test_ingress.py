@@ -109,6 +109,17 @@ def test_every_way_to_speak_to_the_machine_has_words() -> None:
     assert {f"address_{one}" for one in InjectionKind} <= set(catalogue())
 
 
+def test_what_was_not_read_is_not_refused_for_having_no_substance() -> None:
+    rows = "\n".join("| x | y |" for _ in range(25_000))
+    verdict = checks.check_substance(segmented(f"{rows}\n\nThe error rate doubled on Monday."), SETTINGS)
+    assert (verdict.outcome, verdict.reason) == (Outcome.PASS, "verdict_substance_unread")
+
+
+@pytest.mark.parametrize("node_type", ["tool", "Tool", "TOOL"])
+def test_the_policy_of_a_node_type_is_found_in_any_case(node_type: str) -> None:
+    assert not policy_of(node_type, SETTINGS).digest
+
+
 def test_an_output_with_a_claim_or_a_decision_has_substance() -> None:
     content = f"## Findings\n\n{SAID}\n\nWe decided to keep the backups for ninety days."
     verdict = checks.check_substance(segmented(content), SETTINGS)

@@ -30,7 +30,8 @@ def test_a_line_loses_its_marks_but_no_formula_and_no_hidden_target(text: str, p
     [
         ("**bold** and *italic* and ***both***", "bold and italic and both"),
         ("__bold__ words and _italic_ words", "__bold__ words and italic words"),
-        ("__Two words__ and ~~gone~~", "Two words and gone"),
+        ("__Two words__ and ~~gone~~", "Two words and"),
+        ("The limit[^1] is ~~20~~ **40** requests.", "The limit is 40 requests."),
         ("**a *b* c**", "a b c"),
         ("**Note:** it works", "Note: it works"),
         ("**Note:**it works", "Note:it works"),

@@ -163,6 +163,8 @@ def test_a_plain_sentence_is_a_claim(content: str) -> None:
         "I will search for the paper next.",
         "If the lift is closed, use the stairs on the north side.",
         "Once the path is known, use WebSurfer to follow it.",
+        "Your task is to find flaws in the plan of the migration.",
+        "Thought: I need to check the quota of the region first.",
         "The exact ingredients will need to be determined from the recording.",
         "If this is not sufficient, further investigation may be necessary.",
         "An online service could be used to read the text in the image.",

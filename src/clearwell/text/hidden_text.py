@@ -29,7 +29,7 @@ _FLAG_TAGS = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")
 _NEEDS_JOINERS = re.compile("(?<=[\u0600-\u08ff\u0900-\u0dff])[\u200c\u200d](?=[\u0600-\u08ff\u0900-\u0dff])")
 _TAG = re.compile("[\U000e0020-\U000e007e]")
 _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
-_LONGEST = 100_000
+_LONGEST = 1 << 20
 _EMOJI = "\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 _SCRIPTS = "\u0600-\u08ff\u0900-\u0dff"
 _UNSEEN = re.compile(

@@ -8,33 +8,37 @@ from typing import Final
 _MARKED: Final = re.compile(r"[*_`#>|\[\]\\~]")
 _LINK: Final = re.compile(r"!?\[([^\]\n]{0,500})\]\((?:[^()\s]|\([^()\s]*\)){0,2000}(?:\s\"[^\"\n]{0,200}\")?\)")
 _OPENING: Final = re.compile(r"^(?:#{1,6}\s+|>\s*)+|\s+#+$")
+_FOOTNOTE: Final = re.compile(r"\[\^[\w-]{1,20}\](?!:)")
 _TOKEN: Final = re.compile(r"\\[!-/:-@\[-`{-~]|`+|\*+|_+|~+")
 _BACKTICKS: Final = re.compile(r"`+")
 _WIDE: Final = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 """A character of Chinese, Japanese or Korean text, which has no spaces around emphasis."""
 _SPECIAL_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _MOST_MARKS: Final = {"*": 3, "_": 3, "~": 2}
+_STRUCK: Final = "~~"
 _STRONG: Final = ("**", "***")
 _FULL_PAUSES: Final = "：，。；、！？"
 _MATH: Final = re.compile(r"(\$\$?(?!\s)[^$\n]*[\\^_{][^$\n]*(?<!\s)\$\$?)")
 """A TeX formula, whose backslashes and underscores are not Markdown. Two prices are not a formula."""
 _ADDRESS: Final = re.compile(r"(?i)\s*(?:[a-z][a-z+.-]*://|www\.|[\w.+-]+@)|\s*(?:[\w-]+\.)+[a-z]{2,}(?:[/:?#]|\s*$)")
 _CHINESE_BREAK: Final = re.compile(r"(?<=[\u3400-\u9fff，、；：])[ \t]*\n[ \t]*(?=[\u3400-\u9fff])")
+_QUOTED_LINE: Final = re.compile(r"\n[ \t]*(?:>[ \t]?)+")
 _SPACE: Final = re.compile(r"\s+")
 
 
 def remove_marks(text: str) -> str:
-    """Return one line of Markdown without its marks: emphasis, code, links, headings and escapes.
+    """Return one line of Markdown without its marks: emphasis, code, links, headings, footnotes and escapes.
 
+    Text that is struck out is left out: who wrote it withdrew it.
     Formulas are unchanged. So is a link whose text is an address, because its target may be a different one.
     """
     if not _MARKED.search(text):
         return text.strip()
-    plain = _remove_links(_OPENING.sub("", text.strip()))
+    plain = _remove_links(_FOOTNOTE.sub("", _OPENING.sub("", text.strip())))
     kept, at = [], 0
     for start, end in _find_marks(plain):
         kept.append(plain[at:start])
-        at = end
+        at = max(at, end)
     return ("".join(kept) + plain[at:]).strip()
 
 
@@ -78,7 +82,9 @@ def _find_marks(text: str) -> list[tuple[int, int]]:
                 while (opener := openers.pop())[0] != token[0]:
                     waiting[opener[0]] -= 1
                 waiting[token[0]] -= 1
-                if token[0] != "__" or not _SPECIAL_NAME.fullmatch(text, opener.end(), token.start()):
+                if token[0] == _STRUCK:
+                    marks.append((opener.start(), _skip_space(text, token, always=True)))
+                elif token[0] != "__" or not _SPECIAL_NAME.fullmatch(text, opener.end(), token.start()):
                     marks += [opener.span(), (token.start(), _skip_space(text, token))]
             elif _is_cut(text, token):
                 marks.append(token.span())
@@ -142,10 +148,10 @@ def _may_close(text: str, token: re.Match[str]) -> bool:
     return len(token[0]) > 1 and not after.isdigit() and (before.isalpha() or before in ".,;:!?")
 
 
-def _skip_space(text: str, token: re.Match[str]) -> int:
+def _skip_space(text: str, token: re.Match[str], *, always: bool = False) -> int:
     """Return the end of a closing mark, with the space after it if it follows a full-width pause."""
     end = token.end()
-    if text[token.start() - 1] not in _FULL_PAUSES:
+    if not always and text[token.start() - 1] not in _FULL_PAUSES:
         return end
     return len(text) - len(text[end:].lstrip(" "))
 
@@ -160,4 +166,4 @@ def split_row(row: str) -> list[str]:
 
 def join_lines(text: str) -> str:
     """Return a text as one line. Between Chinese characters there is no space."""
-    return _SPACE.sub(" ", _CHINESE_BREAK.sub("", text)).strip()
+    return _SPACE.sub(" ", _CHINESE_BREAK.sub("", _QUOTED_LINE.sub("\n", text))).strip()

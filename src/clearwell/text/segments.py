@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Final
@@ -17,7 +17,7 @@ from clearwell.text.kinds import (
     points_back,
     remove_task_box,
 )
-from clearwell.text.markdown_blocks import Block, BlockType, read_blocks
+from clearwell.text.markdown_blocks import MAX_LINES, Block, BlockType, read_blocks
 from clearwell.text.marks import join_lines, remove_marks, split_row
 from clearwell.text.page_text import find_page_lines, find_tool_output
 from clearwell.text.prompt_text import find_prompt_lines
@@ -72,6 +72,14 @@ def segment(content: str) -> tuple[Segment, ...]:
     for start, end in strip_span(content, tool_output, len(content)):
         _append(segments, Segment(start=start, end=end, kind=SegmentKind.PAGE))
     return tuple(_rescue(content, segments))
+
+
+def find_unread(content: str, segments: Sequence[Segment]) -> int | None:
+    """Return where the rest of an output begins that was not read: it has too many segments or lines. Usually None."""
+    if len(segments) < MAX_SEGMENTS and content.count("\n") < MAX_LINES:
+        return None
+    end = segments[-1].end if segments else 0
+    return end if content[end:].strip() else None
 
 
 def bare_text(content: str, segment: Segment) -> str:

@@ -222,15 +222,11 @@ class StatementView(View):
         return Statement(log_id=log_id, number=number, segment=segment)
 
 
-def _find_unsegmented(content: str, statements: Sequence[Statement]) -> int | None:
+def _find_unsegmented(content: str, statements: Sequence[Statement] | None) -> int | None:
     """Where the segments of an output end because it has too many of them, or too many lines."""
-    from clearwell.text.markdown_blocks import MAX_LINES
-    from clearwell.text.segments import MAX_SEGMENTS
+    from clearwell.text.segments import find_unread
 
-    if not statements or (len(statements) < MAX_SEGMENTS and content.count("\n") < MAX_LINES):
-        return None
-    end = statements[-1].segment.end
-    return end if content[end:].strip() else None
+    return None if statements is None else find_unread(content, [one.segment for one in statements])
 
 
 class QuarantineRowView(View):
@@ -292,7 +288,7 @@ class QuarantineRowView(View):
             statements=None
             if statements is None
             else [StatementView.from_record(each, capture.content) for each in statements],
-            unsegmented_from=_find_unsegmented(capture.content, statements or ()),
+            unsegmented_from=_find_unsegmented(capture.content, statements),
             segmented_by=row.segmented_by,
             segmenter_problem=row.segmenter_problem,
         )

@@ -50,7 +50,7 @@ class DigestOutcomes:
         return Note(code="digest_done_few" if few else "digest_done", params=params)
 
     def _list_details(self, gathered: DigestRows, drafts: Drafts, texts: Texts) -> list[Note]:
-        capped = [*_note_waiting(drafts), *_note_capped(drafts)]
+        capped = [*_note_waiting(drafts), *_note_slight(drafts), *_note_capped(drafts)]
         if texts.insights or not gathered.candidates:
             return capped
         return [*_explain_none(gathered, drafts), *self._note_remaining(gathered), *capped]
@@ -68,13 +68,19 @@ def _explain_none(gathered: DigestRows, drafts: Drafts) -> list[Note]:
     """Return why there are no insights, if the note does not say so."""
     if drafts.drafts:
         return [Note(code="digest_why_refused")]
-    return [] if gathered.without_vector else [Note(code="digest_why_alike")]
+    return [] if gathered.without_vector or _note_slight(drafts) else [Note(code="digest_why_alike")]
 
 
 def _note_waiting(drafts: Drafts) -> list[Note]:
     """Return how many further clusters were good enough for an insight."""
     count = drafts.report.get("waiting")
     return [Note(code="digest_waiting", params={"count": count})] if isinstance(count, int) and count else []
+
+
+def _note_slight(drafts: Drafts) -> list[Note]:
+    """Return how many statements have enough support and say too little for an insight."""
+    count = drafts.report.get("slight")
+    return [Note(code="digest_slight", params={"count": count})] if isinstance(count, int) and count else []
 
 
 def _note_capped(drafts: Drafts) -> list[Note]:

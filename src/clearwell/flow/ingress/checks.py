@@ -31,6 +31,7 @@ from clearwell.records import (
 from clearwell.settings import Settings
 from clearwell.text.characters import measure_width
 from clearwell.text.injection import detect_injection
+from clearwell.text.segments import find_unread
 from clearwell.text.sentences import cut_at_sentence
 from clearwell.vocabulary import Flag, IngressCheck
 
@@ -131,6 +132,11 @@ def check_substance(candidate: Candidate, settings: Settings) -> Verdict:
     statements = sum(kinds[kind] for kind in STATEMENT_KINDS)
     if statements:
         return Verdict(check=IngressCheck.SUBSTANCE, outcome=Outcome.PASS, reason="verdict_substance", value=statements)
+    unread = find_unread(candidate.capture.content, candidate.segments)
+    if unread is not None:
+        return Verdict(
+            check=IngressCheck.SUBSTANCE, outcome=Outcome.PASS, reason="verdict_substance_unread", value=unread
+        )
     return Verdict(
         check=IngressCheck.SUBSTANCE,
         outcome=Outcome.FAIL if settings.require_substance else Outcome.PASS,

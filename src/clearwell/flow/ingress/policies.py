@@ -25,10 +25,10 @@ def describe_speakers(node_types: Iterable[str]) -> Metadata:
 
 
 def policy_of(node_type: str, settings: Settings) -> NodePolicy:
-    """The policy of this node type; one that nobody named is treated as an agent."""
-    return settings.node_policies.get(node_type) or POLICIES.get(node_type) or POLICIES["agent"]
+    """The policy of this node type, in whatever case; one that nobody named is treated as an agent."""
+    return settings.node_policies.get(node_type) or POLICIES.get(node_type.lower()) or POLICIES["agent"]
 
 
 def is_evidence(node_type: str, settings: Settings) -> bool:
     """Whether statements of this node type support insights without being candidates by themselves."""
-    return node_type in EVIDENCE and node_type not in settings.node_policies
+    return node_type.lower() in EVIDENCE and node_type not in settings.node_policies

@@ -283,7 +283,8 @@ def _report(
     choice: ClusterSelection,
     made: Sequence[Draft],
 ) -> dict[str, Json]:
-    shown = sum(len(one.sources) for one in made)
+    places = {one.place for one in candidates}
+    shown = sum(source.place in places for one in made for source in one.sources)
     return {
         "rows": len({one.log_id for one in candidates}),
         "statements": len(candidates),
@@ -295,6 +296,8 @@ def _report(
         "series": sum(one.is_series for one in scored),
         "insights": len(made),
         "waiting": choice.waiting,
+        "slight": choice.slight,
+        "alike": choice.alike,
         "shown": shown,
         "leftovers": len(candidates) - shown,
         "capped": dict(sorted(choice.capped.items())),

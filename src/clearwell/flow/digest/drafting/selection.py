@@ -21,11 +21,14 @@ FEW_TEXTS: Final = 0.8
 
 @dataclass(slots=True)
 class ClusterSelection:
-    """The selected clusters, best first, how many more were good enough, and how many of each agent were left out."""
+    """The selected clusters, best first, how many more were good enough, how many of each agent were left out, how many
+    say too little, and how many are like a selected one."""
 
     taken: list[ScoredCluster] = field(default_factory=list)
     waiting: int = 0
     capped: Counter[str] = field(default_factory=Counter)
+    slight: int = 0
+    alike: int = 0
 
 
 def choose(
@@ -43,7 +46,11 @@ def choose(
     cap = max(1, int(limits.agent_share * most)) if len(dominant) > 1 or most == limits.max_insights else most
     of_agent: Counter[str] = Counter()
     for one in sorted(scored, key=lambda one: (one.near_rejected is not None, -one.score, one.sources[0][1].place)):
-        if one.score < worthy or any(_is_alike(one, other, similarity) for other in choice.taken):
+        if one.score < worthy:
+            choice.slight += 1
+            continue
+        if any(_is_alike(one, other, similarity) for other in choice.taken):
+            choice.alike += 1
             continue
         agent = one.support.dominant_agent
         if len(choice.taken) == most:
