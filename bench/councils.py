@@ -3,7 +3,7 @@
 Each council is digested in two halves. An insight conveys a fact where its headline has half of the fact's keywords and
 a source states it. A contradiction is flagged rightly where the insight has sources of both sides.
 
-``data/councils/`` has twenty-four councils in six sets of four (``KINDS``). Rules were made on the first two. The
+``data/councils/`` has 36 councils in nine sets of four (``KINDS``). Rules were made on the first two. The
 others were measured once before they were read; ``README.md`` has these figures. The two councils of the development
 data are in the folder that CLEARWELL_EVAL names.
 """
