@@ -2,6 +2,10 @@
 
 import time
 from datetime import datetime, timedelta
+from typing import Final
+
+
+_LAST_HOUR: Final = 23
 
 
 class MeetingClock:
@@ -21,7 +25,10 @@ class MeetingClock:
 def plan_meetings(end: datetime, meetings: int) -> list[datetime]:
     """When each meeting begins: one a day, the last one shortly before ``end``.
 
-    Less than 24 hours lie between two meetings, so that working memory still has what the last one said.
+    Less than 24 hours lie between two meetings, so that working memory still has what the last one said. Each is on a
+    day of its own in the local time zone, so the last one is never in the hour before midnight.
     """
     last = end - timedelta(minutes=10)
+    if last.astimezone().hour == _LAST_HOUR:
+        last -= timedelta(hours=1)
     return [last - timedelta(hours=23, minutes=30) * before for before in reversed(range(meetings))]

@@ -105,6 +105,11 @@ def detect_injection(text: str) -> InjectionKind | None:
     return next((found for line in _split_lines(plain) if (found := _read_line(line) or _read_spelled(line))), None)
 
 
+def find_injected_line(text: str) -> str:
+    """Return the line of an injection, or the whole text if it is none by itself."""
+    return next((line for line in text.splitlines() if detect_injection(line) is not None), text)
+
+
 def _split_lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         for start in range(0, max(1, len(line) - OVERLAP), LONGEST_LINE - OVERLAP):

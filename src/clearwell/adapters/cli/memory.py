@@ -36,8 +36,8 @@ from clearwell.vocabulary import Admission, Fate, IdKind, Source
 FORGOTTEN = "verdict_tombstone_forgotten"
 """The reason of the tombstone check for a text that was forgotten: it is not stored again."""
 
-INSTRUCTION = "verdict_instruction"
-"""The reason of a refused instruction, which may be harmless."""
+INSTRUCTIONS = frozenset({"verdict_instruction", "verdict_instruction_quoted"})
+"""The reasons of a refused instruction, which may be harmless. The first is in older verdicts."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +105,7 @@ def show_receipt(
             forgotten = any(verdict.reason_code == FORGOTTEN for verdict in verdicts)
             code = "cli_capture_forgotten" if forgotten else "cli_capture_refused"
             show_refusal(code, verdicts, terminal, id=row_id)
-            if any(verdict.reason_code == INSTRUCTION for verdict in verdicts):
+            if any(verdict.reason_code in INSTRUCTIONS for verdict in verdicts):
                 terminal.tell("cli_capture_admit", group=shlex.quote(group), id=row_id)
         case Admission.PENDING:
             terminal.tell("cli_capture_pending", id=row_id, style="yellow")

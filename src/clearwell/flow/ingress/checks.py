@@ -30,7 +30,7 @@ from clearwell.records import (
 )
 from clearwell.settings import Settings
 from clearwell.text.characters import measure_width
-from clearwell.text.injection import detect_injection
+from clearwell.text.injection import detect_injection, find_injected_line
 from clearwell.text.segments import find_unread
 from clearwell.text.sentences import cut_at_sentence
 from clearwell.vocabulary import Flag, IngressCheck
@@ -120,9 +120,9 @@ def check_instruction(candidate: Candidate, settings: Settings) -> Verdict:
     return Verdict(
         check=IngressCheck.INSTRUCTION,
         outcome=Outcome.FAIL if refused else Outcome.FLAG,
-        reason="verdict_instruction" if refused else "verdict_instruction_flagged",
+        reason="verdict_instruction_quoted" if refused else "verdict_instruction_quoted_flagged",
         value=address.value,
-        params={"how_code": f"address_{address}"},
+        params={"how_code": f"address_{address}", "quoted": _shorten(find_injected_line(candidate.capture.content))},
     )
 
 
@@ -287,7 +287,8 @@ def _make_new_verdict(known: Known, repeated: int, compared: int, settings: Sett
     reason = "verdict_new" if nearest < threshold else "verdict_new_in_fact"
     params: dict[str, Json] = {}
     if repeated:
-        reason, params = "verdict_new_partly", {"repeated": repeated, "count": compared}
+        reason = "verdict_new_partly" if repeated < compared else "verdict_new_uncompared"
+        params = {"repeated": repeated, "count": compared}
     return Verdict(
         check=IngressCheck.NON_DUPLICATE,
         outcome=Outcome.PASS,
