@@ -41,8 +41,8 @@ AIMS: Final = {
     "noise": "",
     "insights": "",
 }
-NEAR: Final = (0.72, 0.76, 0.8, 0.84)
-WORTHY: Final = (2.0, 2.4, 2.7, 3.0, 3.4)
+NEAR: Final = (0.68, 0.72, 0.76)
+WORTHY: Final = (2.4, 2.7, 3.0, 3.4)
 FIRST_DAYS: Final = (9, 14)
 NOISE_ALLOWED: Final = 0.1
 CHOICE_SEED: Final = 1
