@@ -4,7 +4,6 @@ import time
 from datetime import datetime, timedelta
 from typing import Final
 
-
 _LAST_HOUR: Final = 23
 
 

@@ -8,8 +8,8 @@ score, and a report in numbers. The order of the candidates makes no difference.
 In order: ``texts`` (distinct texts, without ``boilerplate``), ``space`` (the distance between texts), ``clusters``,
 ``links`` (splits clusters by fact), ``scores`` (rates a cluster by ``support``, ``agreement``, ``disputes`` and the
 verified memories), ``selection``, ``headlines``.
-``drafts`` has the records, ``pipeline`` the order; ``disputes`` uses ``denials``, ``opposites``, ``slots`` (owners and
-causes), ``states`` (done or not) and ``oppositions``.
+``drafts`` has the records, ``pipeline`` the order; ``disputes`` uses ``stated_values``, ``denials``, ``opposites``,
+``slots`` (owners and causes), ``states`` (done or not) and ``oppositions``.
 
 ``bench/results/digest.md`` measures all thresholds of these modules together, on councils of agents and on synthetic
 months, and ``bench/results/support.md`` on pairs of statements.

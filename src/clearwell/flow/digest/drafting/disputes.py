@@ -6,58 +6,53 @@ statement, or that may be the same, are compatible: "1,180 kWh instead of 1,035 
 with one frame that also name different things are not a dispute either: each can be true of its own subject.
 """
 
-import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from itertools import combinations, pairwise
-from typing import Final, TypeAlias
+from itertools import combinations
+from typing import Final
 
 from clearwell.comparison import Features, Kind
-from clearwell.comparison.lexicon import lexicon
 from clearwell.comparison.pair import likeness
 from clearwell.comparison.polarity import NEGATION
 from clearwell.comparison.tokens import Token
-from clearwell.comparison.value_rules import Value
 from clearwell.comparison.values import agree
 from clearwell.flow.digest.drafting.denials import deny_parts, find_denials
 from clearwell.flow.digest.drafting.opposites import find_opposites
 from clearwell.flow.digest.drafting.oppositions import MIN_BACKING, Dispute, Opposition, unite
 from clearwell.flow.digest.drafting.slots import find_slot_disputes
+from clearwell.flow.digest.drafting.stated_values import (
+    CHINESE_PERSON,
+    COUNT,
+    COUNTED_NOUN,
+    DATE,
+    PERSON,
+    SEASON,
+    StatedValue,
+    StatedValues,
+    read_values,
+)
 from clearwell.flow.digest.drafting.states import find_state_disputes
 
 VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", "conflict_unit", "conflict_version"})
-_LOOSE: Final = frozenset({"ordinal", "relative"})
-"""Kinds of values that statements often mention in passing. They are compared only in pairs with the same frame."""
-_COUNT: Final = "count"
-"""A number without a unit. It is in dispute only if most texts have one, and there are two of them."""
-_COUNTED_NOUN: Final = "count of "
-"""The beginning of the kind of a number with what it counts."""
 COUNTED: Final = 0.75
 """Minimum share of texts with a number for a dispute about it."""
-_DATE, _SEASON = "date", "season"
-_PERSON, _CHINESE_PERSON = "person", "person in Chinese"
-"""Two kinds, because a name cannot be compared with its form in another script."""
 _WEEKDAY: Final = "weekday"
 _TIME: Final = "time"
-_NAMES: Final = frozenset({_PERSON, _CHINESE_PERSON})
-_BACKED: Final = _NAMES | {_WEEKDAY, _COUNT}
+_NAMES: Final = frozenset({PERSON, CHINESE_PERSON})
+_BACKED: Final = _NAMES | {_WEEKDAY, COUNT}
 """Kinds whose values are in dispute only if several voices support one side: two single voices may talk about different
 subjects."""
 _REASONS: Final[Mapping[str, str]] = {
-    _DATE: "conflict_date",
+    DATE: "conflict_date",
     _WEEKDAY: "conflict_date",
     _TIME: "conflict_time",
     "version": "conflict_version",
-    _PERSON: "conflict_name",
-    _CHINESE_PERSON: "conflict_name",
+    PERSON: "conflict_name",
+    CHINESE_PERSON: "conflict_name",
 }
 _FIRST_OF_SPRING: Final = 3
 _NOUN_TAGS: Final = ("n", "vn", "j", "l", "s")
 """Tags of Chinese words that can name a subject: 现有 and 共有 do not."""
-_POSSESSIVE: Final = re.compile(r"['’]s?$")
-_NAME_CHARACTERS: Final = range(2, 4)
 STATED: Final = 0.5
 """Share of the texts of a cluster with a value of one kind. With fewer, the values are mentioned in passing; with as
 many, only values of texts in the same frame are compared."""
@@ -68,17 +63,6 @@ MAX_SIDES: Final = 4
 """Maximum number of sides of a dispute. A cluster with more is a series."""
 SIBLINGS: Final = 0.6
 """Minimum share of words in the same order for two texts to be one sentence about two subjects."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Stated:
-    key: str
-    surface: str
-    value: Value | None = None
-
-
-_Values: TypeAlias = Mapping[str, Sequence[_Stated]]
-"""The values of a text, by kind."""
 
 
 def find_dispute(
@@ -95,11 +79,11 @@ def find_dispute(
     ``topic`` has the terms of most texts. ``groups`` and ``opposed`` are the result of the comparison in pairs.
     ``times`` says when each voice said each text last: a voice that changed its mind is on the side of its latest text.
     """
-    stated = [_read_values(text) for text in read]
+    stated = [read_values(text) for text in read]
     sides_by_kind = {
         kind: _group_by_kind(kind, stated, voices) for kind in sorted({kind for some in stated for kind in some})
     }
-    exact = {kind: sides for kind, sides in sides_by_kind.items() if not kind.startswith(_COUNT)}
+    exact = {kind: sides for kind, sides in sides_by_kind.items() if not kind.startswith(COUNT)}
     strays = frozenset(at for kind, sides in exact.items() for at in _find_strays(sides, kind, read, stated))
     found = [
         *_by_values(sides_by_kind, strays, read, voices, stated),
@@ -128,7 +112,7 @@ def _is_settled(
     read: Sequence[Features],
     sides_by_kind: Mapping[str, Sequence[Sequence[int]]],
     strays: Collection[int],
-    stated: Sequence[_Values],
+    stated: Sequence[StatedValues],
 ) -> bool:
     """Return whether two texts are about different subjects, or are compatible, as a third text shows."""
     if one.of in strays or one.against in strays:
@@ -150,17 +134,17 @@ def _is_settled(
     )
 
 
-def _mention_in_passing(kinds: Collection[str], stated: Sequence[_Values]) -> bool:
+def _mention_in_passing(kinds: Collection[str], stated: Sequence[StatedValues]) -> bool:
     """Return whether few texts have values of these kinds."""
     return bool(kinds) and all(_measure_share(kind, stated) < STATED for kind in kinds)
 
 
-def _measure_share(kind: str, stated: Sequence[_Values]) -> float:
+def _measure_share(kind: str, stated: Sequence[StatedValues]) -> float:
     """Return the share of texts that have a value of this kind."""
     return sum(kind in some for some in stated) / len(stated)
 
 
-def _is_about(one: Opposition, kind: str, stated: Sequence[_Values]) -> bool:
+def _is_about(one: Opposition, kind: str, stated: Sequence[StatedValues]) -> bool:
     """Return whether the opposed values are of this kind: a common date does not settle a dispute about an amount."""
     places = {"new": one.of, "known": one.against}
     return all(
@@ -219,7 +203,7 @@ def _is_between_speakers(dispute: Dispute, voices: Sequence[frozenset[str]]) -> 
 # values and names
 
 
-def _group_by_kind(kind: str, stated: Sequence[_Values], voices: Sequence[frozenset[str]]) -> list[list[int]]:
+def _group_by_kind(kind: str, stated: Sequence[StatedValues], voices: Sequence[frozenset[str]]) -> list[list[int]]:
     """Return the texts with a value of this kind, grouped into sides, the side with the most voices first."""
     sides = _group_compatible({at: some[kind] for at, some in enumerate(stated) if kind in some})
     return sorted(sides, key=lambda side: (-len(unite(side, voices)), side[0]))
@@ -230,22 +214,22 @@ def _by_values(
     strays: Collection[int],
     read: Sequence[Features],
     voices: Sequence[frozenset[str]],
-    stated: Sequence[_Values],
+    stated: Sequence[StatedValues],
 ) -> Iterable[Dispute]:
     for kind, all_sides in sides_by_kind.items():
         sides = [own for side in all_sides if (own := [at for at in side if at not in strays])]
         places = [at for side in sides for at in side]
         if not 1 < len(sides) <= MAX_SIDES or _measure_share(kind, stated) <= STATED:
             continue
-        if kind.startswith(_COUNT) and len(sides) > TWO:
+        if kind.startswith(COUNT) and len(sides) > TWO:
             continue
-        if kind == _COUNT and len(places) < COUNTED * len(read):
+        if kind == COUNT and len(places) < COUNTED * len(read):
             continue
         backing, everybody = len(unite(sides[0], voices)), len(unite(places, voices))
         exact = kind != _WEEKDAY and _are_same_but_for(kind, places, read, stated)
         most = backing >= max(MIN_BACKING, everybody / 2)
-        passing = kind == _DATE and any(_states_only_seasons([side[0]], stated) for side in sides)
-        backed = kind in _BACKED or kind.startswith(_COUNTED_NOUN)
+        passing = kind == DATE and any(_states_only_seasons([side[0]], stated) for side in sides)
+        backed = kind in _BACKED or kind.startswith(COUNTED_NOUN)
         if (backed or passing) and not (exact or most):
             continue
         yield Dispute(
@@ -255,24 +239,24 @@ def _by_values(
         )
 
 
-def _states_only_seasons(places: Iterable[int], stated: Sequence[_Values]) -> bool:
+def _states_only_seasons(places: Iterable[int], stated: Sequence[StatedValues]) -> bool:
     """Return whether the dates of one of these texts are seasons, often mentioned in passing: "in summer it is hot"."""
-    dates = [stated[at].get(_DATE, ()) for at in places]
-    return any(some and all(one.value and one.value.dimension == _SEASON for one in some) for some in dates)
+    dates = [stated[at].get(DATE, ()) for at in places]
+    return any(some and all(one.value and one.value.dimension == SEASON for one in some) for some in dates)
 
 
-def _oppose(kind: str, of: int, against: int, stated: Sequence[_Values]) -> Opposition:
+def _oppose(kind: str, of: int, against: int, stated: Sequence[StatedValues]) -> Opposition:
     params = {"new": stated[of][kind][0].surface, "known": stated[against][kind][0].surface}
     return Opposition(of=of, against=against, reason=_REASONS.get(kind, "conflict_number"), params=params)
 
 
-def _group_compatible(stated: Mapping[int, Sequence[_Stated]]) -> list[list[int]]:
+def _group_compatible(stated: Mapping[int, Sequence[StatedValue]]) -> list[list[int]]:
     """Group texts so that the values of a group are compatible.
 
     A less exact value, such as a month among days of that month, joins the side that it is compatible with. If there
     are several such sides, it joins none.
     """
-    sides: list[tuple[list[int], list[_Stated]]] = []
+    sides: list[tuple[list[int], list[StatedValue]]] = []
     for at in sorted(stated, key=lambda at: (-max(map(_count_parts, stated[at])), at)):
         values = _select_exact(stated[at])
         near = [side for side in sides if _are_compatible(values, side[1])]
@@ -286,20 +270,20 @@ def _group_compatible(stated: Mapping[int, Sequence[_Stated]]) -> list[list[int]
     return [sorted(places) for places, _ in sides]
 
 
-def _are_compatible(values: Sequence[_Stated], others: Sequence[_Stated]) -> bool:
+def _are_compatible(values: Sequence[StatedValue], others: Sequence[StatedValue]) -> bool:
     """Return whether values may be the same, or lie in a range: noon, and between 11:30 and 12:30."""
     if any(_may_agree(one, other) for one in values for other in others):
         return True
     return _lie_between(values, others) or _lie_between(others, values)
 
 
-def _lie_between(values: Sequence[_Stated], ends: Sequence[_Stated]) -> bool:
+def _lie_between(values: Sequence[StatedValue], ends: Sequence[StatedValue]) -> bool:
     minutes, limits = ([_read_minutes(one) for one in some] for some in (values, ends))
     known = [limit for limit in limits if limit is not None]
     return len(known) > 1 and all(one is not None and min(known) <= one <= max(known) for one in minutes)
 
 
-def _read_minutes(one: _Stated) -> int | None:
+def _read_minutes(one: StatedValue) -> int | None:
     """Return a time of the day in minutes, or None for another kind of value."""
     if one.value is None or one.value.dimension != _TIME:
         return None
@@ -307,22 +291,22 @@ def _read_minutes(one: _Stated) -> int | None:
     return int(minutes) if minutes.isdigit() else None
 
 
-def _select_exact(values: Sequence[_Stated]) -> list[_Stated]:
+def _select_exact(values: Sequence[StatedValue]) -> list[StatedValue]:
     """Return the most exact values of a text: next to a day, a season is only mentioned in passing."""
     most = max(map(_count_parts, values))
     return [one for one in values if _count_parts(one) == most]
 
 
-def _count_parts(one: _Stated) -> int:
+def _count_parts(one: StatedValue) -> int:
     """Return how exact a value is, as the number of its parts: a day has more parts than a month."""
     return sum(part != "*" for part in one.key.split("=")[-1].split("-"))
 
 
-def _may_agree(one: _Stated, other: _Stated) -> bool:
+def _may_agree(one: StatedValue, other: StatedValue) -> bool:
     if one.value is None or other.value is None:
         return one.key in other.key or other.key in one.key
-    if {one.value.dimension, other.value.dimension} == {_DATE, _SEASON}:
-        season, date = (one.value, other.value) if one.value.dimension == _SEASON else (other.value, one.value)
+    if {one.value.dimension, other.value.dimension} == {DATE, SEASON}:
+        season, date = (one.value, other.value) if one.value.dimension == SEASON else (other.value, one.value)
         return _is_in_season(date.amount, season.amount)
     return agree(one.value, other.value)
 
@@ -334,7 +318,7 @@ def _is_in_season(date: str, season: str) -> bool:
 
 
 def _find_strays(
-    sides: Sequence[Sequence[int]], kind: str, read: Sequence[Features], stated: Sequence[_Values]
+    sides: Sequence[Sequence[int]], kind: str, read: Sequence[Features], stated: Sequence[StatedValues]
 ) -> Iterable[int]:
     """Yield the texts that say the same as the largest side, but about another subject."""
     for side in sides[1:]:
@@ -347,7 +331,7 @@ def _find_strays(
                 yield at
 
 
-def _words_of(kind: str, at: int, stated: Sequence[_Values]) -> frozenset[str]:
+def _words_of(kind: str, at: int, stated: Sequence[StatedValues]) -> frozenset[str]:
     return frozenset(word for one in stated[at][kind] for word in one.surface.casefold().split())
 
 
@@ -378,7 +362,9 @@ def _is_disputed(token: Token, disputed: Collection[str]) -> bool:
     return any(surface in quoted or quoted in surface for quoted in disputed if quoted)
 
 
-def _are_same_but_for(kind: str, places: Sequence[int], read: Sequence[Features], stated: Sequence[_Values]) -> bool:
+def _are_same_but_for(
+    kind: str, places: Sequence[int], read: Sequence[Features], stated: Sequence[StatedValues]
+) -> bool:
     """Return whether texts have the same content except for the values of one kind."""
     rests = set()
     for at in places:
@@ -391,70 +377,6 @@ def _are_same_but_for(kind: str, places: Sequence[int], read: Sequence[Features]
         }
         rests.add(frozenset(rest))
     return len(rests) == 1
-
-
-def _read_values(text: Features) -> dict[str, list[_Stated]]:
-    found: defaultdict[str, list[_Stated]] = defaultdict(list)
-    denied: defaultdict[str, list[_Stated]] = defaultdict(list)
-    for token in text.tokens:
-        if token.value is not None and token.content and token.value.dimension not in _LOOSE:
-            kind = _DATE if token.value.dimension == _SEASON else token.value.dimension
-            (denied if token.negated else found)[kind].append(_Stated(token.key, token.surface, token.value))
-    for kind, values in denied.items():
-        # "Ten, not seven" states one value, but "not more than seven" is a bound.
-        found[kind] = found[kind] or values
-    for noun, one in _read_counted(text):
-        found[f"{_COUNTED_NOUN}{noun}"].append(one)
-    if len(found[_COUNT]) != 1:
-        del found[_COUNT]
-    for name in _read_persons(text):
-        found[_PERSON if name.isascii() else _CHINESE_PERSON].append(_Stated(name.casefold(), name))
-    return found
-
-
-def _read_counted(text: Features) -> Iterable[tuple[str, _Stated]]:
-    """Yield each number without a unit with the word right after it: 168 and lockers in "168 lockers"."""
-    for token, after in pairwise(text.tokens):
-        counted = token.value is not None and token.value.dimension == _COUNT and not token.value.weak
-        near = token.clause == after.clause and after.start - token.end <= 1
-        if counted and near and after.content and after.kind is Kind.WORD:
-            yield after.key, _Stated(token.key, token.surface, token.value)
-
-
-def _read_persons(text: Features) -> Iterable[str]:
-    """Yield names of persons: a given and a family name in Latin letters, or a Chinese name with a known surname.
-
-    The Chinese dictionary alone is not enough: it has 安保 and 迎客 as names.
-    """
-    surnames = lexicon().surnames
-    for at, token in enumerate(text.tokens):
-        before = text.tokens[at - 1] if at else None
-        named = token.kind is Kind.NAME and token.tag.startswith("nr")
-        if named and token.surface[0] in surnames and len(token.surface) in _NAME_CHARACTERS:
-            yield token.surface
-        elif before is not None and before.surface in surnames and before.end == token.start:
-            if named or _may_be_chinese_given(before, token):
-                yield before.surface + token.surface
-        elif before is not None and _may_be_given(before) and _may_be_family(token):
-            between = text.text[before.end : token.start]
-            if between == " ":
-                yield f"{before.surface} {_POSSESSIVE.sub('', token.surface)}"
-
-
-def _may_be_chinese_given(surname: Token, token: Token) -> bool:
-    """Return whether a noun after a word that is a surname here is a given name: 邱建平, but not 陈主任."""
-    given = len(token.surface) == max(_NAME_CHARACTERS) - 1 and token.surface not in lexicon().titles
-    return given and surname.tag.startswith("nr") and token.tag.startswith("n")
-
-
-def _may_be_given(token: Token) -> bool:
-    named = token.kind is Kind.NAME or (token.tag == "opens" and token.content)
-    return named and token.surface.istitle() and token.surface.isalpha()
-
-
-def _may_be_family(token: Token) -> bool:
-    bare = _POSSESSIVE.sub("", token.surface)
-    return token.kind is Kind.NAME and bare.istitle() and bare.isalpha()
 
 
 # pairs
