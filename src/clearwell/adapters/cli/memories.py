@@ -12,6 +12,7 @@ from clearwell.adapters.cli.arguments import parse_id
 from clearwell.adapters.cli.command import AsJson, Group, ask, program, start
 from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal, shorten
+from clearwell.adapters.cli.verdicts import name_flags
 from clearwell.text.hidden_text import escape_hidden
 from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import IdKind, MemoryState, Origin
@@ -155,7 +156,7 @@ def _row(memory: ListedMemoryView, terminal: Terminal) -> list[str]:
         _name_state(memory, terminal),
         terminal.moment(memory.decided_at),
         "–" if memory.last_used_at is None else terminal.age(memory.last_used_at),
-        f"⚠ {text}" if memory.conflicts_with else text,
+        f"⚠ {text}" if memory.conflicts_with or memory.flags else text,
     ]
 
 
@@ -168,6 +169,8 @@ def _show_origin(origin: ProvenanceView, terminal: Terminal) -> None:
         state = _name_state(promotion, terminal)
         terminal.line(f"{state}  {shorten_id(promotion.memory_id)}", STYLES[promotion.state])
         terminal.block(promotion.content_shown, indent=2)
+        if promotion.flags:
+            terminal.block(f"! {name_flags(promotion.flags, terminal)}", "yellow", indent=2)
         terminal.pairs(_list_facts(promotion, terminal))
     for other in origin.conflicts_with:
         terminal.tell("cli_memories_contradicts", id=other, style="yellow")
