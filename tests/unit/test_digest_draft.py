@@ -532,6 +532,17 @@ def test_an_agent_that_changed_its_mind_is_on_the_side_of_its_latest_statement()
     assert all(CONTRADICTION not in one.flags for one in drafted(back).drafts)
 
 
+def test_what_stands_below_two_headings_is_about_two_things() -> None:
+    said = [("Leipzig", "It has 14 docks for trucks."), ("Dresden", "It has 9 docks for trucks.")]
+    said += [("Leipzig", "It opens at six."), ("Dresden", "It opens at six.")]
+    rows = [
+        row(at, "gateway" if "docks" in text else "coupon", text, f"agent-{at % 2}", headline=f"{heading}: {text}")
+        for at, (heading, text) in enumerate(said)
+    ]
+    made = drafted(rows).drafts
+    assert all(one.flags == (SINGLE_AUTHOR,) and len(one.sources) == 1 for one in made)
+
+
 def test_a_slip_of_the_pen_contradicts_nothing() -> None:
     texts = ["The orders cluster moves to Zurich.", "The orders cluster moves to Zurich now."]
     for slip in ("The orders clsuter moves to Zurich.", "The orrders cluster moves to Zurich.", "订单集群迁往黎世。"):

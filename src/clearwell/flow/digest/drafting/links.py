@@ -55,7 +55,8 @@ class Links:
         read = features_of[self.texts[place].content]
         cosines = self.space.meaning[list(others)] @ self.space.meaning[place]
         return any(
-            self._are_linked(read, features_of[self.texts[other].content], float(cosine))
+            not self._differ_in_context(place, other)
+            and self._are_linked(read, features_of[self.texts[other].content], float(cosine))
             for other, cosine in zip(others, cosines, strict=True)
         )
 
@@ -67,7 +68,11 @@ class Links:
         parts = np.arange(len(members))
         for one, row in enumerate(cosines):
             for other in range(one + 1, len(members)):
-                if parts[one] != parts[other] and self._are_linked(read[one], read[other], float(row[other])):
+                if (
+                    parts[one] != parts[other]
+                    and not self._differ_in_context(cluster.members[one], cluster.members[other])
+                    and self._are_linked(read[one], read[other], float(row[other]))
+                ):
                     first, second = sorted((parts[one], parts[other]))
                     parts[parts == second] = first
         return [Cluster(members=tuple(map(int, members[parts == part]))) for part in np.unique(parts)]
@@ -80,6 +85,14 @@ class Links:
             return True
         found = self.comparison.compare(one.raw, other.raw, self.space.similarity(cosine))
         return found.relation in {Relation.SAME, Relation.CONFLICT}
+
+    def _differ_in_context(self, one: int, other: int) -> bool:
+        """Return whether headings say that two texts are about two things: docks in Leipzig, docks in Dresden."""
+        contexts = self.texts[one].context, self.texts[other].context
+        if not all(contexts):
+            return False
+        left, right = (frozenset(one.key for one in features_of[text].tokens if one.content) for text in contexts)
+        return bool(left - right) and bool(right - left)
 
     def _has(self, cluster: Cluster, speakers: int) -> bool:
         return len(frozenset[str]().union(*(self.texts[place].agents for place in cluster.members))) >= speakers

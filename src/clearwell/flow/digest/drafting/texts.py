@@ -14,6 +14,7 @@ from clearwell.text.normalisation import normalise
 from clearwell.text.unicode_forms import normalise_form
 
 UNKNOWN: Final = "unknown"
+_SENTENCE_ENDS: Final = (".", "!", "。", "！")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,11 @@ class Text:
         return frozenset(first.values())
 
     @property
+    def context(self) -> str:
+        """What it is about, if it does not say so itself."""
+        return _read_context(self.said[0])
+
+    @property
     def times(self) -> dict[str, datetime]:
         """When each speaker said it last."""
         return {speaker(one): one.occurred_at for one in self.said if not one.repeats}
@@ -66,12 +72,22 @@ def collect_distinct(candidates: Sequence[DigestCandidate], similarity: Callable
     """Return the distinct texts in the order of their first statements. Texts without a vector are left out."""
     found: dict[str, list[DigestCandidate]] = {}
     for one in sorted(candidates, key=lambda one: (one.occurred_at, one.place)):
-        found.setdefault(normalise(one.text), []).append(one)
+        found.setdefault(normalise(f"{_read_context(one)} {one.text}"), []).append(one)
     having = [(said, vector) for said in found.values() if (vector := _vector(said)) is not None and vector.any()]
     if not having:
         return []
     common = find_boilerplate([said[0].text for said, _ in having], unit([vector for _, vector in having]), similarity)
     return [_make_text(_mark_repeats(said), vector, common) for said, vector in having]
+
+
+def _read_context(statement: DigestCandidate) -> str:
+    """Return the heading that the headline of a statement begins with, if it has one.
+
+    A sentence before it can say the same thing in other words, so it does not count.
+    """
+    headline, text = statement.headline, statement.text
+    context = headline.removesuffix(text).rstrip(" :：") if headline.endswith(text) else ""
+    return "" if context.endswith(_SENTENCE_ENDS) else context
 
 
 def _mark_repeats(said: Sequence[DigestCandidate]) -> Sequence[DigestCandidate]:
