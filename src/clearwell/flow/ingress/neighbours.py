@@ -1,6 +1,7 @@
 """The verified memories that are like texts. The ingress pipeline and promotion compare texts with them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from clearwell.comparison import LOWEST_SIMILARITY, features_of
@@ -8,7 +9,7 @@ from clearwell.flow.ingress.candidates import ComparedText, Neighbour
 from clearwell.flow.ingress.echo import normal_sentences
 from clearwell.offload import offload
 from clearwell.ports import Embedder, LongTermSearch, SearchQuery
-from clearwell.records import FoundChunk, Layer, Memory, Sighting
+from clearwell.records import FoundChunk, Layer, Memory, Sighting, Vector
 from clearwell.text.normalisation import normalise
 from clearwell.text.segments import bare_text, segment
 from clearwell.text.splitter import rejoin
@@ -57,35 +58,48 @@ class MemoryNeighbours:
 
         Of a memory of several statements, the one that has most words of the text is compared.
         """
-        pairs = [(place, one) for place, near in enumerate(found) for one in near]
-        size = sum(len(one.memory.content) for _, one in pairs)
-        statements = await offload(size, _choose_statements, texts, pairs, whole)
+        pairs = [
+            _Pair(place, texts[place], one, whole.get(one.memory.id, one.memory.content))
+            for place, near in enumerate(found)
+            for one in near
+        ]
+        statements = await offload(sum(len(one.content) for one in pairs), _choose_statements, pairs)
         chosen = list(dict.fromkeys(one for one in statements if one is not None))
         vectors = dict(zip(chosen, await self._embedder.embed(chosen), strict=True)) if chosen else {}
-        related = []
-        for (place, one), statement in zip(pairs, statements, strict=True):
-            content = whole.get(one.memory.id, one.memory.content)
-            cosine = one.similarity or 0.0
-            vector = texts[place].vector
-            if statement is not None and vector is not None:
-                content, cosine = statement, float(vectors[statement] @ vector)
-            similarity = self._embedder.similarity(cosine)
-            if normalise(texts[place].text) in normal_sentences[whole.get(one.memory.id, one.memory.content)]:
-                content, similarity = texts[place].text, 1.0
-            if similarity >= LOWEST_SIMILARITY:
-                sighting = Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM)
-                related.append(Neighbour(sighting=sighting, content=content, similarity=similarity, of=place))
-        return related
+        related = [
+            self._relate(pair, statement, None if statement is None else vectors[statement])
+            for pair, statement in zip(pairs, statements, strict=True)
+        ]
+        return [one for one in related if one.similarity >= LOWEST_SIMILARITY]
+
+    def _relate(self, pair: "_Pair", statement: str | None, vector: Vector | None) -> Neighbour:
+        """A memory as the neighbour of a text, by its statement with this vector or by the whole."""
+        content, similarity = pair.content, self._embedder.similarity(pair.found.similarity or 0.0)
+        if statement is not None and vector is not None and pair.text.vector is not None:
+            content, similarity = statement, self._embedder.similarity(float(vector @ pair.text.vector))
+        if normalise(pair.text.text) in normal_sentences[pair.content]:
+            content, similarity = pair.text.text, 1.0
+        sighting = Sighting(entry_id=pair.found.memory.id, layer=Layer.LONGTERM)
+        return Neighbour(sighting=sighting, content=content, similarity=similarity, of=pair.place)
 
 
-def _choose_statements(
-    texts: Sequence[ComparedText], pairs: Sequence[tuple[int, FoundChunk]], whole: Mapping[UUID, str]
-) -> list[str | None]:
-    """For each text and memory, the statement of the memory that is compared; None for the whole memory."""
-    return [_choose_statement(texts[place].text, whole.get(one.memory.id, one.memory.content)) for place, one in pairs]
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A compared text, its place, and a memory that is like it, with the content of the memory."""
+
+    place: int
+    text: ComparedText
+    found: FoundChunk
+    content: str
+
+
+def _choose_statements(pairs: Sequence[_Pair]) -> list[str | None]:
+    """For each pair, the statement of the memory that is compared; None for the whole memory."""
+    return [_choose_statement(one.text.text, one.content) for one in pairs]
 
 
 def _choose_statement(text: str, content: str) -> str | None:
+    """Return the statement that has most words of the text, or None if the content is one statement or has none."""
     statements = [bare_text(content, one) for one in segment(content) if one.is_statement]
     if len(statements) <= 1 and (not statements or statements[0] == content):
         return None
