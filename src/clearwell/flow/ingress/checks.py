@@ -42,6 +42,8 @@ STANDING_REASONS = {
     TombstoneKind.REJECTED: "verdict_tombstone_rejected",
     TombstoneKind.FORGOTTEN: "verdict_tombstone_forgotten",
 }
+FORMER_REASONS = ("verdict_instruction", "verdict_instruction_flagged")
+"""Reasons of stored verdicts, from before the line of the instruction was quoted."""
 RELATED_REASONS = {
     (Relation.SAME, Layer.WORKING): "verdict_same_working",
     (Relation.SAME, Layer.LONGTERM): "verdict_same_longterm",
