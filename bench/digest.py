@@ -5,6 +5,7 @@
     python -m bench.digest council              councils of agents that write documents, in two halves
     python -m bench.digest parts                the councils with one part of the digest left out at a time
     python -m bench.digest choose               settings chosen without each group in turn, and its figures
+    python -m bench.digest span                 the span of 100,000 rows
     python -m bench.digest months --misses      with what was missed or wrongly flagged
 
 The second digest of a month sees what the first did not show. An insight of a month is of the topic that most of its
@@ -221,12 +222,12 @@ async def main(arguments: argparse.Namespace) -> None:
     if arguments.part in parts:
         print("\n".join(await parts[arguments.part](misses=arguments.misses)))
     else:
-        others = {"choose": choose, "parts": councils.compare_parts}
+        others = {"choose": choose, "parts": councils.compare_parts, "span": span.in_a_process_of_its_own}
         print("\n".join(await others.get(arguments.part, measure)()))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Measure the digest.")
-    parser.add_argument("part", nargs="?", choices=["months", "council", "parts", "choose"])
+    parser.add_argument("part", nargs="?", choices=["months", "council", "parts", "choose", "span"])
     parser.add_argument("--misses", action="store_true", help="show what was missed or wrongly flagged")
     asyncio.run(main(parser.parse_args()))
