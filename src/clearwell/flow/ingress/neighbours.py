@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from clearwell.comparison import LOWEST_SIMILARITY, features_of
@@ -13,6 +14,9 @@ from clearwell.records import FoundChunk, Layer, Memory, Sighting, Vector
 from clearwell.text.normalisation import normalise
 from clearwell.text.segments import bare_text, segment
 from clearwell.text.splitter import rejoin
+
+SHARED: Final = 0.5
+"""Minimum share of the words of a text in a statement of a memory that is compared with it by itself."""
 
 
 class MemoryNeighbours:
@@ -99,12 +103,22 @@ def _choose_statements(pairs: Sequence[_Pair]) -> list[str | None]:
 
 
 def _choose_statement(text: str, content: str) -> str | None:
-    """Return the statement that has most words of the text, or None if the content is one statement or has none."""
-    statements = [bare_text(content, one) for one in segment(content) if one.is_statement]
-    if len(statements) <= 1 and (not statements or statements[0] == content):
+    """Return the statement that has most words of the text, or None if none has many of them or there is only one.
+
+    Only such a statement is worth a vector of its own: most memories that are found are about something else.
+    """
+    words = _content_words(text)
+    if len(words & _content_words(content)) < SHARED * len(words):
         return None
-    words = frozenset(features_of[text].keys)
-    return max(statements, key=lambda one: len(words & frozenset(features_of[one].keys)))
+    statements = [bare_text(content, one) for one in segment(content) if one.is_statement]
+    if not statements or statements == [content]:
+        return None
+    best = max(statements, key=lambda one: len(words & _content_words(one)))
+    return best if len(words & _content_words(best)) >= SHARED * len(words) else None
+
+
+def _content_words(text: str) -> frozenset[str]:
+    return frozenset(token.key for token in features_of[text].tokens if token.content)
 
 
 def _join_chunks(chunks: Sequence[Memory]) -> dict[UUID, str]:
