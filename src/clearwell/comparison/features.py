@@ -39,6 +39,11 @@ class Features:
     leaves_open: bool
     """Whether it leaves something open: "they asked whether it is closed"."""
 
+    @property
+    def content_words(self) -> frozenset[str]:
+        """The keys of the content words and values."""
+        return frozenset(token.key for token in self.tokens if token.content)
+
     def quote(self, start: int, end: int) -> str:
         """Return a part of ``sequence`` as it is written in the text."""
         if self.language.separates_words:

@@ -271,12 +271,10 @@ def _relate_text(mine: ComparedText, neighbours: Sequence[Neighbour], comparison
 
 def _share_context(mine: ComparedText, known: Neighbour) -> bool:
     """Return whether two texts can be about one thing: one of them says all that the context of the other says."""
-    own, other = _content_words(mine.context), _content_words(known.context)
-    return own <= other | _content_words(known.content) or other <= own | _content_words(mine.text)
-
-
-def _content_words(text: str) -> frozenset[str]:
-    return frozenset(token.key for token in features_of[text].tokens if token.content) if text else frozenset()
+    own, other = (features_of[context].content_words for context in (mine.context, known.context))
+    if own <= other | features_of[known.content].content_words:
+        return True
+    return other <= own | features_of[mine.text].content_words
 
 
 def _make_new_verdict(known: Known, repeated: int, compared: int, settings: Settings) -> Verdict:

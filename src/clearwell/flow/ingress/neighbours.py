@@ -107,18 +107,14 @@ def _choose_statement(text: str, content: str) -> str | None:
 
     Only such a statement is worth a vector of its own: most memories that are found are about something else.
     """
-    words = _content_words(text)
-    if len(words & _content_words(content)) < SHARED * len(words):
+    words = features_of[text].content_words
+    if len(words & features_of[content].content_words) < SHARED * len(words):
         return None
     statements = [bare_text(content, one) for one in segment(content) if one.is_statement]
     if not statements or statements == [content]:
         return None
-    best = max(statements, key=lambda one: len(words & _content_words(one)))
-    return best if len(words & _content_words(best)) >= SHARED * len(words) else None
-
-
-def _content_words(text: str) -> frozenset[str]:
-    return frozenset(token.key for token in features_of[text].tokens if token.content)
+    best = max(statements, key=lambda one: len(words & features_of[one].content_words))
+    return best if len(words & features_of[best].content_words) >= SHARED * len(words) else None
 
 
 def _join_chunks(chunks: Sequence[Memory]) -> dict[UUID, str]:

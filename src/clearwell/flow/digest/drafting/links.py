@@ -91,7 +91,7 @@ class Links:
         contexts = self.texts[one].context, self.texts[other].context
         if not all(contexts):
             return False
-        left, right = (frozenset(one.key for one in features_of[text].tokens if one.content) for text in contexts)
+        left, right = (features_of[text].content_words for text in contexts)
         return bool(left - right) and bool(right - left)
 
     def _has(self, cluster: Cluster, speakers: int) -> bool:
