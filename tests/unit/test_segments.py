@@ -303,6 +303,10 @@ def test_lines_that_were_wrapped_are_one_sentence(content: str, statements: list
             "- The pump at Lindau lost its oil.\n- This stopped the whole line on Monday.",
             ["The pump at Lindau lost its oil.", "This stopped the whole line on Monday."],
         ),
+        (
+            "- The pump lost its oil on Sunday. This stopped the whole line.",
+            ["The pump lost its oil on Sunday.", "The pump lost its oil on Sunday. This stopped the whole line."],
+        ),
         ("林达泵站漏油。这使整条线周一停产。", ["林达泵站漏油。", "林达泵站漏油。这使整条线周一停产。"]),
     ],
 )

@@ -47,6 +47,7 @@ _FEW: Final = 3
 _QUOTES: Final = frozenset({('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』")})
 _PAUSES: Final = " ,;，；、"
 _SENTENCE_ENDS: Final = (".", "!", "。", "！")
+_ITEM: Final = re.compile(r"[ \t>]*(?:[-*+]|\d{1,3}[.)])[ \t]+")
 _MARKER: Final = re.compile(r"[ \t>]*(?:#|\||```)")
 """The beginning of a line that is no part of a paragraph."""
 _CUT_MARKS: Final = f"{_PAUSES}:：.。"
@@ -154,7 +155,8 @@ def self_contained(content: str, segment: Segment) -> str:
 def _read_sentence_before(content: str, start: int) -> str:
     """Return the sentence before this position in the same paragraph, as one line, or an empty string."""
     begin = max(content.rfind("\n", 0, start), start - LONGEST_CONTEXT - 1) + 1
-    found = list(find_sentences(content, begin, start))
+    item = _ITEM.match(content, begin, start)
+    found = list(find_sentences(content, item.end() if item else begin, start))
     if not found or _MARKER.match(content, begin):
         return ""
     before = plain_statement(content[slice(*found[-1])])
